@@ -133,6 +133,7 @@ const closed: readonly (readonly [what: string, sent: Buffer, code: number, reas
     1009,
     "A message has more than 1000 bytes",
   ],
+  ["a message of too many frames", frames(...Array(1002).fill("")), 1009, "A message has more than 1000 frames"],
 ];
 
 describe("an inspected WebSocket", () => {
@@ -168,6 +169,18 @@ describe("an inspected WebSocket", () => {
     }
   });
 
+  it("does not read memory again that the client's bytes were in, which other connections may use by then", async (test) => {
+    for (const sent of [text("hello"), frames("hel", "lo")])
+      for (let at = 1; at < sent.length; at++) {
+        const { side, toUpstream } = await start(test);
+        const begun = Buffer.from(sent.subarray(0, at));
+        await new Promise((resolve) => side.write(begun, resolve));
+        begun.fill(0);
+        side.write(sent.subarray(at));
+        await toUpstream.until(sent);
+      }
+  });
+
   it("sends a reply of the plugin to the client", async (test) => {
     const { side, toClient } = await start(test, fromServer("first"));
     side.write(text("refuse"));
@@ -198,6 +211,35 @@ describe("an inspected WebSocket", () => {
       assert.deepEqual(toUpstream.bytes(), webSocketFrame(opcode.close, closePayload(1001, ""), mask));
       assert.equal(errors.length, code === 1011 ? 1 : 0);
     });
+
+  it("forwards what came before the message that closes it, and nothing that came after", async (test) => {
+    const { side, far, toUpstream, toClient } = await start(test);
+    const [ended, farEnded] = [once(side, "end"), once(far, "end")];
+    const ping = webSocketFrame(PING, Buffer.from("p"), MASK);
+    side.write(Buffer.concat([text("hello"), text("end"), ping, text("later")]));
+    await Promise.all([ended, farEnded]);
+    assert.deepEqual(toClient.bytes(), webSocketFrame(opcode.close, closePayload(4400, "ended"), null));
+    const got = toUpstream.bytes();
+    const hello = text("hello");
+    const close = webSocketFrame(
+      opcode.close,
+      closePayload(1001, ""),
+      got.subarray(hello.length + 2, hello.length + 6),
+    );
+    assert.deepEqual(got, Buffer.concat([hello, close]));
+  });
+
+  it("is closed when too many replies wait for the end of a frame of the upstream", async (test) => {
+    const { side, far, toClient } = await start(test);
+    const begun = fromServer("a long message").subarray(0, 5);
+    far.write(begun);
+    await toClient.until(begun);
+    const closed = once(side, "close");
+    const many = Buffer.concat(Array(10_000).fill(text("refuse")));
+    for (let sent = 0; sent < 20 && !side.destroyed; sent++) side.write(many);
+    assert.equal(side.destroyed, true);
+    await closed;
+  });
 
   it("ends when the upstream ends, and closes when the upstream is gone", async (test) => {
     const { side, far, toClient } = await start(test);

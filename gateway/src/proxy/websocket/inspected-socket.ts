@@ -34,6 +34,7 @@ export class InspectedSocket extends Duplex implements TunnelUpstream {
   #forwarded: Buffer[] = [];
   /** Frames for the client that wait for the end of a frame of the upstream. */
   #replies: Buffer[] = [];
+  #replyBytes = 0;
   /** Set when the plugin has ended the WebSocket. */
   #isClosing = false;
   #hasEnded = false;
@@ -44,7 +45,9 @@ export class InspectedSocket extends Duplex implements TunnelUpstream {
     this.#inspector = inspector;
     this.#onError = onError;
     const message = (text: string, raw: Buffer) => this.#inspect(text, raw);
-    const control = (raw: Buffer) => void this.#forwarded.push(raw);
+    const control = (raw: Buffer) => {
+      if (!this.#isClosing) this.#forwarded.push(raw);
+    };
     this.#messages = new ClientMessages({ message, control }, inspector.limit);
     if (first.length > 0) this.#pass(first);
     socket.on("data", (bytes: Buffer) => {
@@ -83,11 +86,10 @@ export class InspectedSocket extends Duplex implements TunnelUpstream {
       return;
     }
     const fault = this.#messages.read(bytes);
-    const forwarded = this.#forwarded;
-    this.#forwarded = [];
-    if (forwarded.length > 0) this.#socket.write(Buffer.concat(forwarded));
     if (fault !== null) this.#close(fault);
-    if (this.#socket.writableNeedDrain) this.#socket.once("drain", done);
+    this.#forward();
+    // A socket that ends does not drain.
+    if (this.#socket.writableNeedDrain && !this.#isClosing) this.#socket.once("drain", done);
     else done();
   }
 
@@ -99,6 +101,11 @@ export class InspectedSocket extends Duplex implements TunnelUpstream {
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     this.#socket.destroy();
     done(error);
+  }
+
+  #forward(): void {
+    if (this.#forwarded.length > 0) this.#socket.write(Buffer.concat(this.#forwarded));
+    this.#forwarded = [];
   }
 
   #inspect(text: string, raw: Buffer): void {
@@ -117,15 +124,19 @@ export class InspectedSocket extends Duplex implements TunnelUpstream {
   }
 
   #reply(frame: Buffer): void {
-    if (this.readableLength > MAX_WAITING) this.destroy();
+    if (this.readableLength + this.#replyBytes > MAX_WAITING) this.destroy();
     else if (this.#boundaries.isBetweenFrames) this.push(frame);
-    else this.#replies.push(frame);
+    else {
+      this.#replies.push(frame);
+      this.#replyBytes += frame.length;
+    }
   }
 
   /** Sends Close frames to both sides, and ends them. */
   #close({ close, reason }: CloseReason): void {
     if (this.#isClosing) return;
     this.#isClosing = true;
+    this.#forward();
     this.#replies.push(webSocketFrame(opcode.close, closePayload(close, reason), null));
     this.#socket.end(webSocketFrame(opcode.close, closePayload(GOING_AWAY, ""), randomBytes(4)));
     if (this.#boundaries.isBetweenFrames) this.#sendReplies();
@@ -148,6 +159,7 @@ export class InspectedSocket extends Duplex implements TunnelUpstream {
   #sendReplies(): void {
     for (const reply of this.#replies) this.push(reply);
     this.#replies = [];
+    this.#replyBytes = 0;
     if (!this.#isClosing) return;
     this.#hasEnded = true;
     this.push(null);
