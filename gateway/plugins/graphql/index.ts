@@ -200,7 +200,8 @@ export const graphql = definePlugin({
         const refusal = protocolRefusal(request);
         if (refusal !== null) report(exchange, refusal);
         if (refusal !== null && config.enforce) return responseOf(refusal, request);
-        exchange.inspectMessages(socketMessages(exchange, chosen.reader));
+        // Without enforce, a WebSocket with another protocol is forwarded as it is.
+        if (refusal === null) exchange.inspectMessages(socketMessages(exchange, chosen.reader));
       }
       const read = chosen.reader.read(request);
       if (read instanceof Promise) return read.then((found) => (found === null ? undefined : decide(exchange, found)));

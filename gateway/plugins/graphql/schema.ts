@@ -261,7 +261,8 @@ const schema = record(
         "Requests to open a WebSocket. refuse: they are refused with 403. inspect: the limits apply to the operations in " +
         "the messages of the protocols `graphql-transport-ws` and `graphql-ws`. A refused operation is answered with a " +
         "message of the type `error`, and invalid messages close the WebSocket with the code 4400. Messages may have " +
-        "`max_body_size` bytes, and are not compressed. forward: no limit applies to the messages; use it only if the " +
+        "`max_body_size` bytes in at most 1000 frames, and are not compressed. With `enforce: false`, WebSockets with other " +
+        "protocols are not inspected. forward: no limit applies to the messages; use it only if the " +
         "service has limits of its own.",
       default: "refuse",
     }),
