@@ -54,6 +54,7 @@ const rows: readonly Row[] = [
   // All users of such a result count as changed.
   ["an object without an id in the query", "{ users { name } }", { users: [{ name: "a" }] }, ["1", "2"], []],
   ["an object whose id is left out", "{ users { id @skip(if: true) } }", { users: [{}] }, ["1"], []],
+  ["an id that is a number with too many digits", "{ users { id } }", users(2 ** 60), [`${2n ** 60n}`, "1"], []],
   ["an id that is null", "{ users { id } }", users(null), ["1"], []],
   ["one object with and one without an id", "{ users { id } user { name } }", { ...users("1"), user: {} }, ["2"], []],
   ["an interface", "{ node { id } }", { node: { id: "1" } }, ["2"], []],

@@ -134,7 +134,8 @@ export function namesInResult(root: ResultObject, types: readonly string[], body
     const { type, idKey } = object;
     if (type === null) continue;
     const id = idKey === null ? undefined : record[idKey];
-    if ((typeof id === "string" || typeof id === "number") && ++count <= MAX_OBJECTS)
+    // A longer number has lost digits.
+    if ((typeof id === "string" || Number.isSafeInteger(id)) && ++count <= MAX_OBJECTS)
       found.getOrInsertComputed(type, () => new Set<string>()).add(oneObject(type, String(id)));
     else open.add(type);
   }
