@@ -4,6 +4,8 @@ import { SlidingWindows, windowOf } from "@sluice/plugin-sdk";
 import { createCounters, fakeContext, fakeExchange, fakeScope } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 import { rateLimiting } from "./index.ts";
+import { Limit } from "./limits.ts";
+import { secondsUntilAdmitted } from "./sliding.ts";
 
 const HOUR = 3_600_000;
 const START = Date.parse("2026-02-28T13:00:00.000Z");
@@ -80,6 +82,11 @@ describe("rate-limiting with window_type sliding", () => {
     assert.deepEqual(await send(), { status: 429, remaining: "0", reset: "6300", retry: "900" });
     clock.now = START + 1.5 * HOUR;
     assert.equal((await send()).status, 200);
+  });
+
+  it("reports a second if a request is refused although there seems to be room, as by a node that shuts down", () => {
+    for (const count of [0, 9])
+      assert.equal(secondsUntilAdmitted(new Limit("hour", 10), 1, { count, previous: 0, now: START }), 1);
   });
 
   for (const [config, messages] of [

@@ -46,7 +46,7 @@ export function secondsUntilAdmitted(limit: Limit, amount: number, usage: Slidin
   // In the present window, or when its requests count as those of the window before.
   const at =
     own <= room
-      ? fallsTo((room - own) / usage.previous, { start, end })
+      ? fallsTo(usage.previous === 0 ? 1 : (room - own) / usage.previous, { start, end })
       : fallsTo(room / own, { start: end, end: nextEnd });
   return secondsUntil(at, usage.now);
 }
