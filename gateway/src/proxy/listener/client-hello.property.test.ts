@@ -21,7 +21,10 @@ const messages = fc
     random: fc.uint8Array({ minLength: 32, maxLength: 32 }),
     session: fc.uint8Array({ maxLength: 32 }),
     ciphers: fc.uint8Array({ minLength: 2, maxLength: 60 }),
-    others: fc.array(fc.tuple(fc.integer({ min: 1, max: 65_535 }), fc.uint8Array({ maxLength: 80 })), { maxLength: 5 }),
+    // None of them contains server names (0) or protocols (16).
+    others: fc.array(fc.tuple(fc.integer({ min: 17, max: 65_535 }), fc.uint8Array({ maxLength: 80 })), {
+      maxLength: 5,
+    }),
     place: fc.nat({ max: 5 }),
   })
   .map(({ name, random, session, ciphers, others, place }) => {
