@@ -53,6 +53,11 @@ for (const [servername, serverName, protocols] of [
   });
 }
 
+test("of many protocols, only the first 16 are read", async (context) => {
+  const protocols = Array.from({ length: 100 }, (_, index) => `p${index}`);
+  assert.deepEqual(readHello(await greeting(context, "a.example", protocols))?.protocols, protocols.slice(0, 16));
+});
+
 const record = (...message: readonly number[]) => Buffer.from([22, 3, 1, 0, message.length, ...message]);
 for (const [says, bytes] of [
   ["an HTTP request", Buffer.from("GET / HTTP/1.1\r\n\r\n")],

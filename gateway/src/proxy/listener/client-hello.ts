@@ -13,11 +13,13 @@ const RECORD_HEAD = 5;
 const MESSAGE_HEAD = 4;
 /** Bytes of version and random. */
 const FIXED = 34;
+/** Protocols that are read. A ClientHello could contain thousands of them, and clients offer a few. */
+const MAX_PROTOCOLS = 16;
 
 export interface ClientHello {
   /** Null: no server name, or not a ClientHello (the handshake fails later). */
   readonly serverName: string | null;
-  /** The protocols that the client offers by ALPN; empty: none, or they cannot be read (the handshake fails later). */
+  /** The first 16 protocols that the client offers by ALPN; empty: none, or they cannot be read (the handshake fails later). */
   readonly protocols: readonly string[];
 }
 
@@ -100,7 +102,7 @@ function protocolsIn(message: Buffer): readonly string[] {
     const list = extensionIn(message, ALPN);
     if (list === null) return NAMELESS.protocols;
     const protocols: string[] = [];
-    for (let at = 2; at < list.length; at += 1 + list.readUInt8(at))
+    for (let at = 2; at < list.length && protocols.length < MAX_PROTOCOLS; at += 1 + list.readUInt8(at))
       protocols.push(list.toString("latin1", at + 1, at + 1 + list.readUInt8(at)));
     return protocols;
   } catch (error) {
