@@ -172,6 +172,11 @@ describe("nodes of a fleet with real connections", () => {
     assert.ok(results.every((result) => result.admitted));
   });
 
+  const reportOf = (parts: number) => {
+    const report = { epoch: 1, final: false, part: 0, parts, awaited: [], counters: [] };
+    return { asks: [], grants: [], recalls: [], reports: [report], receipts: [] };
+  };
+
   it("refuse connections without the certificate of a node, and messages that are not from a peer or are invalid", async () => {
     const [sender, target] = nodes.slice(-2);
     assert.ok(sender && target);
@@ -186,6 +191,7 @@ describe("nodes of a fleet with real connections", () => {
       [tls, [frameOf({ ...greeting, from: "stranger" })], /not a peer/],
       [tls, [frameOf({ ...greeting, to: "node-0" })], /another node/],
       [tls, [frameOf(greeting), frameOf({ asks: 1 })], /expected a list/],
+      [tls, [frameOf(greeting), frameOf(reportOf(2 ** 40))], /expected at most 200001 parts/],
       [tls, [frameOf(greeting), tooLong], /more than 16777216/],
       [tls, [tooLong], /more than 16777216/],
     ];

@@ -10,9 +10,13 @@ import type {
   PeerMessage,
   ReportedCounter,
 } from "../counters/fleet/messages.ts";
+import { MAX_COUNTERS } from "../counters/fleet/window-table.ts";
 
 /** Maximum length of a list, and of the name of a counter. */
 const MOST = 10_000;
+
+/** Maximum number of parts of a report: one for each counter that a node leases or owns. */
+const MAX_PARTS = 2 * MAX_COUNTERS + 1;
 
 /** @throws when the message is invalid */
 export function parsePeerMessage(value: unknown): PeerMessage {
@@ -146,10 +150,12 @@ function seenOf(value: unknown): ReportedCounter["seen"] {
 }
 
 function reportOf(value: unknown): HandoverReport {
-  const { parts, awaited, counters } = recordOf(value);
+  const { parts: given, awaited, counters } = recordOf(value);
+  const parts = countOf(given);
+  if (parts > MAX_PARTS) throw new Error(`expected at most ${MAX_PARTS} parts`);
   return {
     ...receiptOf(value),
-    parts: countOf(parts),
+    parts,
     awaited: listOf(awaited, textOf),
     counters: listOf(counters, reportedOf),
   };
