@@ -61,6 +61,7 @@ export * from "./tools/address-list.ts";
 export * from "./tools/authentication.ts";
 export * from "./tools/config-entries.ts";
 export * from "./tools/configured-header.ts";
+export * from "./tools/exchange-values.ts";
 export * from "./tools/identify.ts";
 export * from "./tools/limit-by.ts";
 export * from "./tools/lru-cache.ts";

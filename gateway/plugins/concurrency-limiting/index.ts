@@ -8,6 +8,7 @@ import {
   type DirectResponse,
   definePlugin,
   type Exchange,
+  ExchangeValues,
   type RawConnection,
 } from "@sluice/plugin-sdk";
 import { concurrencyLimitingFacts } from "./schema.ts";
@@ -20,7 +21,7 @@ export const concurrencyLimiting = definePlugin({
     const isExempt = addressList(config.exempt);
     const refusal: DirectResponse = { status, message };
     /** The name under which an exchange or a connection holds a slot. */
-    const held = new WeakMap<Exchange | RawConnection, string>();
+    const held = new ExchangeValues<string>();
 
     function acquire(owner: Exchange | RawConnection, name: string): boolean {
       const isAcquired = concurrency.acquire(name, limit);

@@ -1,5 +1,13 @@
 /** correlation-id: gives each request an id in a header (docs/reference/kong-compatibility.md#correlation-id). */
-import { definePlugin, type Exchange, type HeaderEdit, HeaderName, lowerCase, setHeaderEdit } from "@sluice/plugin-sdk";
+import {
+  definePlugin,
+  type Exchange,
+  ExchangeValues,
+  type HeaderEdit,
+  HeaderName,
+  lowerCase,
+  setHeaderEdit,
+} from "@sluice/plugin-sdk";
 import { generators } from "./generators.ts";
 import { correlationIdFacts } from "./schema.ts";
 
@@ -29,7 +37,7 @@ export const correlationId = definePlugin({
         },
       };
     }
-    const edits = new WeakMap<Exchange, HeaderEdit>();
+    const edits = new ExchangeValues<HeaderEdit>();
     return {
       access(exchange) {
         edits.set(exchange, access(exchange));

@@ -2,6 +2,7 @@
 import {
   type DirectResponse,
   type Exchange,
+  ExchangeValues,
   type HttpResponse,
   headerValue,
   unexpectedError,
@@ -28,7 +29,7 @@ const cookieStatuses: ReadonlySet<number> = new Set([200, 201, 204, 206, 301, 30
 
 /** The cookies of the authorization server that await the response to the client. */
 export class AuthCookies {
-  readonly #cookies = new WeakMap<Exchange, readonly string[]>();
+  readonly #cookies = new ExchangeValues<readonly string[]>();
   readonly #always: boolean;
 
   constructor({ always_set_cookies: always }: Pick<ForwardAuthConfig, "always_set_cookies">) {

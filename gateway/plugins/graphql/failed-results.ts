@@ -22,7 +22,8 @@ for (const byte of [QUOTE, COMMA, BRACE_L, BRACE_R, BRACKET_L, BRACKET_R]) isStr
 type Expected = "nothing" | "errors" | "an error" | "data";
 
 export class FailedResults {
-  readonly #failed = new Set<number>();
+  /** Null until an operation has failed. */
+  #failed: Set<number> | null = null;
   #left: number;
   #isCut = false;
   /** Open brackets. */
@@ -55,7 +56,7 @@ export class FailedResults {
   /** Whether the whole response has been searched, and is a single result with data and without errors. */
   get isSuccess(): boolean {
     const isComplete = !this.#isCut && this.#depth === 0 && !this.#isInString && this.#level === 1;
-    return isComplete && this.#hasData && !this.#isDoubtful && this.#failed.size === 0;
+    return isComplete && this.#hasData && !this.#isDoubtful && this.#failed === null;
   }
 
   /** @param limit Number of bytes that are searched */
@@ -69,7 +70,7 @@ export class FailedResults {
    * @param operation Position in the batch; 0 without a batch
    */
   has(operation: number): boolean {
-    return this.#failed.has(this.#level === 1 ? 0 : operation);
+    return this.#failed?.has(this.#level === 1 ? 0 : operation) === true;
   }
 
   search(piece: Buffer): void {
@@ -138,8 +139,10 @@ export class FailedResults {
     const expected = this.#expected;
     this.#expected = expected === "errors" && byte === BRACKET_L ? "an error" : "nothing";
     if (expected === "data") this.#hasData = byte === BRACE_L;
-    else if (expected === "an error" ? byte !== BRACKET_R : byte !== BRACKET_L && byte !== LETTER_N)
+    else if (expected === "an error" ? byte !== BRACKET_R : byte !== BRACKET_L && byte !== LETTER_N) {
+      this.#failed ??= new Set();
       this.#failed.add(this.#result);
+    }
   }
 
   #open(byte: number): void {

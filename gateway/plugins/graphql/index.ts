@@ -8,6 +8,7 @@ import {
   DOCUMENT_HASH,
   definePlugin,
   type Exchange,
+  ExchangeValues,
   type HistogramMetricOptions,
   OPERATION_COST,
   OPERATION_NAME,
@@ -160,7 +161,7 @@ export const graphql = definePlugin({
     const requests = context.counterMetric(operationRequests);
     const seconds = context.histogramMetric(operationSeconds);
     const refused = context.counterMetric(refusedOperations);
-    const requested = new WeakMap<Exchange, RequestedOperations>();
+    const requested = new ExchangeValues<RequestedOperations>();
 
     function decide(exchange: Exchange, read: ReadGraphqlRequest): Answer {
       const { operations, refusal, isUntrusted, body, query } = read;

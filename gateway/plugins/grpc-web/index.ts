@@ -1,5 +1,5 @@
 /** grpc-web: converts between gRPC-Web and gRPC (docs/reference/kong-compatibility.md#grpc-web). */
-import { type DirectResponse, definePlugin, type Exchange } from "@sluice/plugin-sdk";
+import { type DirectResponse, definePlugin, type Exchange, ExchangeValues } from "@sluice/plugin-sdk";
 import { decodedText, encodedText, trailerFrame } from "./messages.ts";
 import { grpcWebFacts } from "./schema.ts";
 
@@ -47,7 +47,7 @@ export const grpcWeb = definePlugin({
   ...grpcWebFacts,
   phases({ allow_origin_header: origin, pass_stripped_path: passesStrippedPath }) {
     /** Media types of the requests that were converted. */
-    const converted = new WeakMap<Exchange, string>();
+    const converted = new ExchangeValues<string>();
 
     const preflight: DirectResponse = {
       status: 200,

@@ -3,6 +3,7 @@ import {
   DeliveryQueue,
   definePlugin,
   type Exchange,
+  ExchangeValues,
   emptyContext,
   headerValue,
   propagate,
@@ -36,7 +37,7 @@ export const opentelemetry = definePlugin({
     const hasType = configured.some(([name]) => name.toLowerCase() === "content-type");
     const headers = { ...Object.fromEntries(configured), ...(!hasType && { "Content-Type": PROTOBUF }) };
     const timeout = Math.max(1, config.connect_timeout + config.send_timeout + config.read_timeout);
-    const traces = new WeakMap<Exchange, ExchangeTrace>();
+    const traces = new ExchangeValues<ExchangeTrace>();
     const queue = new DeliveryQueue({
       settings: config.queue,
       context,

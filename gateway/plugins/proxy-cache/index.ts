@@ -7,6 +7,7 @@ import {
   type DirectResponse,
   definePlugin,
   type Exchange,
+  ExchangeValues,
   editGroup,
   type HeaderEditGroup,
   HeaderName,
@@ -74,9 +75,9 @@ export const proxyCache = definePlugin({
     const methods: ReadonlySet<string> = new Set(config.request_method);
     const shows = config.response_headers;
     const counts = new PurgeCounts(config, context);
-    const pending = new WeakMap<Exchange, Pending>();
+    const pending = new ExchangeValues<Pending>();
     /** What forwarded mutations of GraphQL purge. */
-    const changed = new WeakMap<Exchange, readonly string[]>();
+    const changed = new ExchangeValues<readonly string[]>();
     const hits = new WeakMap<StoredResponse, HitHeaders>();
     let silentUntil = 0;
 

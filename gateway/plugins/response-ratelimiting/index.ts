@@ -8,6 +8,7 @@ import {
   type DirectResponse,
   definePlugin,
   type Exchange,
+  ExchangeValues,
   type HeaderEdit,
   HeaderName,
   lowerCase,
@@ -92,7 +93,7 @@ export const responseRatelimiting = definePlugin({
     );
     const scopeName = `response-ratelimiting:${counterScope(scope)}`;
     const options = { policy: config.policy, redis: config.redis, sync_rate: -1 };
-    const usages = new WeakMap<Exchange, Usage>();
+    const usages = new ExchangeValues<Usage>();
 
     function identifierOf({ consumer, credential, request }: Exchange): string {
       const id = config.limit_by === "consumer" ? (consumer?.id ?? credential?.id) : credential?.id;

@@ -10,6 +10,7 @@ import {
   type Exchange,
   type ExchangeConsumer,
   type ExchangeCredential,
+  ExchangeValues,
   headerValue,
   newSession,
   overrideHeaderEdit,
@@ -40,7 +41,7 @@ export const session = definePlugin({
   ...sessionFacts,
   phases(config, { now, log }) {
     const cookies = new SessionCookies(config, now);
-    const used = new WeakMap<Exchange, Used | null>();
+    const used = new ExchangeValues<Used | null>();
     const cookieKey = sessionCookieKey(config.cookie_name);
     const toUpstream = config.request_headers ?? [];
     const toClient = config.response_headers ?? [];
@@ -119,7 +120,7 @@ export const session = definePlugin({
       responseHeaders(exchange) {
         const { consumer, credential } = exchange;
         // `used` has no entry if an earlier plugin answered the request; after a logout there is no consumer.
-        if (!used.has(exchange) || consumer === null || credential === null) return;
+        if (used.get(exchange) === undefined || consumer === null || credential === null) return;
         const kept = keep(exchange, consumer, credential);
         for (const property of kept === null ? [] : toClient) {
           const value = kept && propertyOf(property, { session: kept, consumer, config }, cookies.seconds);

@@ -3,6 +3,7 @@ import {
   DeliveryQueue,
   definePlugin,
   type Exchange,
+  ExchangeValues,
   emptyContext,
   idOfLength,
   propagate,
@@ -23,7 +24,7 @@ export const zipkin = definePlugin({
     const propagation = propagationOf(config);
     const timeout = Math.max(1, config.connect_timeout + config.send_timeout + config.read_timeout);
     const headers = { "Content-Type": "application/json" };
-    const traces = new WeakMap<Exchange, ZipkinTrace>();
+    const traces = new ExchangeValues<ZipkinTrace>();
     const queue =
       url === null
         ? null

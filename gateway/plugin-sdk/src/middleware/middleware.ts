@@ -2,6 +2,7 @@
 import type { DirectResponse, Exchange } from "../exchange/exchange.ts";
 import type { HeldResponse } from "../exchange/held-response.ts";
 import type { PluginPhases } from "../plugin.ts";
+import { ExchangeValues } from "../tools/exchange-values.ts";
 import { applyRequest, FORBIDDEN_METHODS, RequestBodyTooLongError, webRequest } from "./web-request.ts";
 import { ResponseBodyTooLongError, WebResponse } from "./web-response.ts";
 
@@ -31,7 +32,7 @@ export interface MiddlewareOptions {
  */
 export function middleware(handler: Middleware, { bodyLimit = 1024 * 1024 }: MiddlewareOptions = {}): PluginPhases {
   /** The calls of the handler that have forwarded their requests, until the responses arrive. */
-  const waiting = new WeakMap<Exchange, MiddlewareCall>();
+  const waiting = new ExchangeValues<MiddlewareCall>();
   return {
     async access(exchange) {
       if (FORBIDDEN_METHODS.has(exchange.request.method)) return { status: 405, message: "Method not allowed" };

@@ -22,6 +22,7 @@ import { detectResources, envDetector, resourceFromAttributes } from "@opentelem
 import { AlwaysOnSampler, BatchSpanProcessor, RandomIdGenerator, TracerProvider } from "@opentelemetry/sdk-trace";
 import { hostAndPort } from "@sluice/model/serving";
 import {
+  ExchangeValues,
   formatTraceParent,
   httpMethodAttributes,
   httpMethodInName,
@@ -99,7 +100,7 @@ export function openTracing(
     ],
   });
   const tracer = provider.getTracer("sluice", version);
-  const running = new WeakMap<LiveExchange, Spans>();
+  const running = new ExchangeValues<Spans>();
 
   /**
    * Decides whether a request is sampled, and sets its trace id and headers accordingly. Returns the context of the
