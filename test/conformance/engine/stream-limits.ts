@@ -92,9 +92,9 @@ export function streamLimitSuite(engine: Engine): void {
       await untilTrue(() => rig.proxy.connections().active === 0);
     });
 
-    it("serves open connections while it drains, and cuts them at the deadline", async (test) => {
+    it("serves open connections while it drains, cuts them at the deadline, and records all of them", async (test) => {
       const service = await backend(test, "one");
-      const { plain, rig } = await startStreams(test, {
+      const { plain, rig, records } = await startStreams(test, {
         services: [service],
         routes: { r: routeTo(service, ["tcp"], membersFor("tcp")) },
       });
@@ -105,6 +105,7 @@ export function streamLimitSuite(engine: Engine): void {
       assert.equal(await textFromStream(first), "one:late");
       assert.equal(await textFromStream(second), "");
       await closed;
+      assert.equal(records.length, 2);
       assert.equal((await dial(test, plain)).closed, true);
     });
   });

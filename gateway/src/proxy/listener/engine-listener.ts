@@ -255,7 +255,7 @@ export async function startEngine(
         ownStreams.abortHandshakes();
         admission.closeWaiting();
       }
-      const closed = [stop(), engine.drain({ keepIdle })];
+      const closed = [stop().then(() => streams.ended()), engine.drain({ keepIdle })];
       const timer = setTimeout(() => {
         admission.closeWaiting();
         engine.destroy();

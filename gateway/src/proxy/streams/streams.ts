@@ -60,6 +60,7 @@ export class Streams {
   readonly #lines = new LogLimiter();
   /** With the port to which the client connected. */
   readonly #open = new Map<StreamConnection, number>();
+  #ended: PromiseWithResolvers<void> | null = null;
 
   constructor(options: StreamsOptions) {
     this.#options = options;
@@ -150,6 +151,7 @@ export class Streams {
         const status = fault === null ? CONNECTED : gatewayErrors[fault].status;
         const bytes = { bytesIn: client.bytesRead, bytesOut: client.bytesWritten };
         this.#report(routed, { ...result, ...bytes, status, tls }, plugins);
+        if (this.#open.size === 0) this.#ended?.resolve();
       },
     });
     this.#open.set(connection, routed.port);
@@ -168,6 +170,16 @@ export class Streams {
     return () => {
       for (const connection of drained) connection.destroy();
     };
+  }
+
+  /**
+   * Resolves when all open connections have been reported. Node closes a server before its last connections emit
+   * "close". To be called when no more connections arrive.
+   */
+  ended(): Promise<void> {
+    if (this.#open.size === 0) return Promise.resolve();
+    this.#ended ??= Promise.withResolvers();
+    return this.#ended.promise;
   }
 
   destroy(): void {
