@@ -8,6 +8,7 @@ import { badInput } from "./chart-bad-input.ts";
 import { awayFromEverybody, killedNode } from "./chart-crashes.ts";
 import { dedicatedNodes } from "./chart-dedicated-nodes.ts";
 import { fleetLimits } from "./chart-fleet-limits.ts";
+import { graphqlOnPods } from "./chart-graphql.ts";
 import { installation, removal } from "./chart-install.ts";
 import { metricsTests } from "./chart-metrics.ts";
 import { pastedBlocks } from "./chart-pages.ts";
@@ -41,6 +42,7 @@ describe("Helm on a cluster with pods", () => {
   chartRollouts(scene);
   metricsTests(scene);
   fleetLimits(scene);
+  graphqlOnPods(scene);
   badInput(scene);
   // The plugin is removed with the release in `removal`, so no rollout is needed to remove it.
   pluginImages(scene);
