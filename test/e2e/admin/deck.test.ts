@@ -172,6 +172,33 @@ for (const store of writableStores) {
       await deck.reset();
     });
 
+    test("routes for tcp, tls and tls_passthrough cause no difference once they are synced, and are dumped as they are", async () => {
+      const logged = kongPlugin("file-log", { path: "/dev/null" }, { protocols: ["tcp", "tls"] });
+      const restricted = kongPlugin("ip-restriction", { deny: ["192.0.2.1"] }, { protocols: ["tcp"] });
+      const streams: KongFile = {
+        ...emptyKongFile,
+        services: [
+          {
+            ...{ name: "database", host: "postgres.internal", port: 5432, protocol: "tcp" },
+            routes: [
+              { name: "both", protocols: ["tcp", "tls"], snis: ["db.example"], destinations: [{ port: 9000 }] },
+              { name: "sources", protocols: ["tcp"], sources: [{ ip: "10.0.0.0/8" }, { ip: "192.0.2.7", port: 1 }] },
+            ],
+            plugins: [logged],
+          },
+          {
+            ...{ name: "mail", host: "mail.internal", port: 465, protocol: "tls", tls_verify: false },
+            routes: [{ name: "passed", protocols: ["tls_passthrough"], snis: ["mail.example"], plugins: [restricted] }],
+          },
+        ],
+      };
+      assert.equal((await deck.change("sync", streams)).created.length, 7);
+      assert.deepEqual(await deck.change("diff", streams), noChanges);
+      assert.deepEqual(comparable(await deck.dump(["--skip-defaults"])), comparable(streams));
+      assert.deepEqual(await deck.change("diff", await deck.dump()), noChanges);
+      await deck.reset();
+    });
+
     for (const [what, config] of rateLimits) {
       test(`a file whose rate-limiting has ${what} causes no difference once it is synced`, async () => {
         const dumped: KongFile = { ...emptyKongFile, plugins: [kongPlugin("rate-limiting", config)] };
