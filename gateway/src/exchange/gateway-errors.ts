@@ -204,8 +204,8 @@ export const gatewayErrors = {
     status: 503,
     message: "This route is currently unavailable",
     cause:
-      "The route is closed on purpose: its Service is missing, or a plugin that may protect it is invalid, unknown, or " +
-      "cannot be created.",
+      "The route is closed on purpose: its Service is missing or only for TCP or TLS connections, or a plugin that may " +
+      "protect it is invalid, unknown, or cannot be created.",
     evidence: `${reasonInLog}; in a cluster also the condition of the resource that the reason names`,
     cure: "Repair or remove the resource that the reason names. The route opens as soon as the nodes have the change.",
   },

@@ -156,6 +156,12 @@ export function answerSuite(engine: Engine): void {
         assert.equal((await sendRequest(port)).status, 500);
       });
 
+    for (const protocol of ["tcp", "tls", "tls_passthrough"] as const)
+      it(`answers 503 if the protocol of the service is ${protocol}, and does not call it`, async (test) => {
+        const { port } = await startRig(test, engine, { service: { protocol } });
+        assert.equal((await sendRequest(port)).status, 503);
+      });
+
     it("answers 426 for plain http when the route requires https", async (test) => {
       const { port } = await startRig(test, engine, { route: { protocols: ["https"] } });
       const answer = await sendRequest(port);

@@ -2,7 +2,7 @@
 import type { Service } from "@sluice/model";
 import type { DirectResponse } from "@sluice/plugin-sdk";
 import { isGrpcService } from "../../compile/upstream.ts";
-import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import { errorAnswer, type GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import type { LiveExchange } from "./live-exchange.ts";
 import type { IncomingRequest } from "./request.ts";
 
@@ -27,13 +27,24 @@ const SERVER_FAULTS: ReadonlySet<number> = new Set([2, 4, 12, 13, 14, 15]);
 
 export const isServerFault = (status: number): boolean => SERVER_FAULTS.has(status);
 
+const isForConnections = ({ protocol }: Service): boolean =>
+  protocol === "tcp" || protocol === "tls" || protocol === "tls_passthrough";
+
 /**
- * Checks that a request uses a protocol that its route serves. Returns null when it does, else the response. If the
+ * Checks that a request uses a protocol that its route and its service have. Returns null when it does, else the response. If the
  * route requires gRPC, the client must use HTTP/2: an HTTP/1.1 client would not receive the trailers of a gRPC
  * upstream.
  */
-export function checkProtocol({ route, request }: LiveExchange): DirectResponse | GatewayErrorName | null {
+export function checkProtocol({ route, request, service }: LiveExchange): DirectResponse | GatewayErrorName | null {
   const { protocols } = route;
+  // Kong accepts such a service for a route of requests, too, and answers 500.
+  if (service !== null && isForConnections(service)) {
+    const { protocol, name, host } = service;
+    return errorAnswer(
+      "closed",
+      `the protocol of the service ${name ?? host} is ${protocol}, which is not for requests`,
+    );
+  }
   const first = protocols[0];
   const isHttp2 = request.head.httpVersion === "2";
   if (first === "http" || first === "https") {
