@@ -24,7 +24,7 @@ const pages = [
 ];
 
 /** The ports that the pages use: the proxy, the admin API, the proxy with TLS, upstreams, and connections. */
-const ports = [8000, 8001, 8443, 9000, 9001, 9002, 9443];
+const ports = [8000, 8001, 8443, 9001, 9002, 9100, 9443];
 
 /** A page's file, and its commands with the members of the response that the page shows after them. */
 function readPage(name: string) {
@@ -67,7 +67,7 @@ suite("a page", { concurrency: 4 }, () => {
           SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
           SLUICE_PROXY_LISTEN: portable("127.0.0.1:8000"),
           SLUICE_PROXY_TLS_LISTEN: portable("127.0.0.1:8443"),
-          SLUICE_STREAM_LISTEN: portable("127.0.0.1:9000, 127.0.0.1:9443 ssl"),
+          SLUICE_STREAM_LISTEN: portable("127.0.0.1:9100, 127.0.0.1:9443 ssl"),
           SLUICE_ADMIN_LISTEN: portable("127.0.0.1:8001"),
           SLUICE_STATUS_LISTEN: `127.0.0.1:${await freePort()}`,
         },

@@ -19,6 +19,10 @@ const development = new Set([
 const unloaded: Readonly<Record<string, RegExp>> = {
   // The generated clients and models of every kind: see crds/client/src/cluster/api/kube-config.ts.
   "@kubernetes/client-node": /^dist\/gen\/(apis|models|types)\//,
+  // The forms for browsers, other bundlers and React Native, and the form for `require`: see axios' package.json.
+  axios: /^dist\/(?!node\/)/,
+  // The forms for browsers.
+  "node-forge": /^(dist|flash)\//,
   // Extensions of Postgres, and the form of the package for `require`.
   "@electric-sql/pglite": /\.(tar\.gz|cjs)$/,
 };
