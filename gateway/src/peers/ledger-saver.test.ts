@@ -13,7 +13,7 @@ const reported = (name: string): ReportedCounter => ({
 });
 const namesOf = (counters: readonly ReportedCounter[]) => counters.map(({ counter: { name } }) => name);
 
-/** A node with these changes, and a store that fails as long as the test says so. */
+/** A node with these changes, and a store that fails until the test repairs it. */
 function nodeWith(...unsaved: ReportedCounter[]) {
   const restored: string[] = [];
   const saved: string[] = [];

@@ -1,8 +1,8 @@
 /**
  * Orders of certificates, each in a Secret of the operator's private namespace: the state from which another operator
- * continues the order, and the answers to its challenges. They are not in the Certificate's namespace, because whoever
- * may edit Secrets there could otherwise answer challenges for names of other namespaces, or finalize another order of
- * the account. All replicas watch the Secrets, so that their documents have the same challenges.
+ * continues the order, and the answers to its challenges. They are not in the Certificate's namespace, because users
+ * with the right to edit Secrets there could otherwise answer challenges for names of other namespaces, or finalize
+ * another order of the account. All replicas watch the Secrets, so that their documents have the same challenges.
  */
 import type { AcmeState } from "@sluice/acme";
 import { ApiServerError, Conflict, type Ref, type Resource, type ResourceClient, versionOf } from "@sluice/crds";

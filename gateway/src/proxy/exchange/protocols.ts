@@ -1,5 +1,5 @@
 /** Checks whether a request uses a protocol that its route serves, and recognises requests of gRPC. */
-import type { Service } from "@sluice/model";
+import { type Service, streamProtocols } from "@sluice/model/serving";
 import type { DirectResponse } from "@sluice/plugin-sdk";
 import { isGrpcService } from "../../compile/upstream.ts";
 import { errorAnswer, type GatewayErrorName } from "../../exchange/gateway-errors.ts";
@@ -27,8 +27,7 @@ const SERVER_FAULTS: ReadonlySet<number> = new Set([2, 4, 12, 13, 14, 15]);
 
 export const isServerFault = (status: number): boolean => SERVER_FAULTS.has(status);
 
-const isForConnections = ({ protocol }: Service): boolean =>
-  protocol === "tcp" || protocol === "tls" || protocol === "tls_passthrough";
+const isForConnections = ({ protocol }: Service): boolean => streamProtocols.some((one) => one === protocol);
 
 /**
  * Checks that a request uses a protocol that its route and its service have. Returns null when it does, else the response. If the
