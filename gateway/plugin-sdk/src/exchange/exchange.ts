@@ -241,6 +241,20 @@ export interface MessageInspector {
   /** Maximum bytes of a message. A longer one closes the WebSocket. */
   readonly limit: number;
   inspect(text: string): MessageVerdict;
+  /** Observes the messages of the upstream. Absent or null: they pass unread. */
+  readonly upstream?: MessageObserver | null;
+}
+
+/** Observes the text messages that an upstream sends over a WebSocket. They pass unchanged. */
+export interface MessageObserver {
+  /** Maximum bytes of a message. Larger messages, and those that arrive in thousands of parts, pass unobserved. */
+  readonly limit: number;
+  /**
+   * Called before the end of the message is passed on. An error is logged, and does not affect the message.
+   *
+   * @param message Text in UTF-8, which has not been checked
+   */
+  observe(message: Buffer): void;
 }
 
 /** A JSON value. */
@@ -330,7 +344,7 @@ export interface Exchange {
    */
   mirror(request: MirroredRequest): void;
   /**
-   * Inspects the messages of the client if the request opens a WebSocket. Without effect for other requests. Of several
+   * Inspects the messages of the client, and observes those of the upstream, if the request opens a WebSocket. Without effect for other requests. Of several
    * inspectors, the last one applies. Messages are not compressed: the upstream gets no Sec-WebSocket-Extensions.
    */
   inspectMessages(inspector: MessageInspector): void;

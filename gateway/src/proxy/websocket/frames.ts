@@ -78,6 +78,10 @@ export class FrameBoundaries {
   #head: Buffer = NOTHING;
   /** Bytes of the payload that are to come. */
   #left = 0;
+  /** The head of the last frame, of which no or some bytes are to come; null: the head is incomplete. */
+  frame: FrameHead | null = null;
+  /** Where the payload of this frame begins in the bytes that were passed last. */
+  payloadStart = 0;
 
   /** Whether the next byte begins a frame. */
   get isBetweenFrames(): boolean {
@@ -97,12 +101,15 @@ export class FrameBoundaries {
       const head = readFrameHead(joined, 0);
       if (head === null) {
         this.#head = Buffer.from(joined);
+        this.frame = null;
         return bytes.length;
       }
       this.#head = NOTHING;
       this.#left = head.length;
+      this.frame = head;
       at = head.size - before;
     }
+    this.payloadStart = at;
     const taken = Math.min(this.#left, bytes.length - at);
     this.#left -= taken;
     return at + taken;

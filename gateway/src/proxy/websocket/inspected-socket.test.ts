@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import type { MessageVerdict } from "@sluice/plugin-sdk";
+import type { MessageObserver, MessageVerdict } from "@sluice/plugin-sdk";
 import fc from "fast-check";
 import { closePayload, FrameBoundaries, opcode, webSocketFrame } from "./frames.ts";
 import { InspectedSocket } from "./inspected-socket.ts";
@@ -28,7 +28,17 @@ const verdictOn = (message: string): MessageVerdict => {
   return null;
 };
 
-async function start(test: TestContext, first: Buffer = Buffer.alloc(0)) {
+/** An observer of messages with at most 1000 bytes, which fails on the message `fail`. */
+function observing() {
+  const observed: string[] = [];
+  const observe = (message: Buffer) => {
+    if (message.toString() === "fail") throw new Error("the plugin failed");
+    observed.push(message.toString());
+  };
+  return { observed, observer: { limit: 1000, observe } };
+}
+
+async function start(test: TestContext, first: Buffer = Buffer.alloc(0), upstream: MessageObserver | null = null) {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const accepted = once(server, "connection");
@@ -37,7 +47,7 @@ async function start(test: TestContext, first: Buffer = Buffer.alloc(0)) {
   const errors: unknown[] = [];
   const side = new InspectedSocket({
     socket,
-    inspector: { limit: 1000, inspect: verdictOn },
+    inspector: { limit: 1000, inspect: verdictOn, upstream },
     first,
     onError: (error) => void errors.push(error),
   });
@@ -136,7 +146,77 @@ const closed: readonly (readonly [what: string, sent: Buffer, code: number, reas
   ["a message of too many frames", frames(...Array(1002).fill("")), 1009, "A message has more than 1000 frames"],
 ];
 
+/** Frames of the upstream without masks. */
+const parts = (...payloads: readonly string[]): Buffer =>
+  Buffer.concat(
+    payloads.map((payload, at) => {
+      const frame = webSocketFrame(at === 0 ? opcode.text : opcode.continuation, Buffer.from(payload), null);
+      return at + 1 < payloads.length ? withFirst(frame, (frame[0] ?? 0) & 0x7f) : frame;
+    }),
+  );
+
+const ping = webSocketFrame(PING, Buffer.from("p"), null);
+const pingedParts = (): Buffer => {
+  const whole = parts("hel", "lo");
+  const firstFrame = 2 + 3;
+  return Buffer.concat([whole.subarray(0, firstFrame), ping, whole.subarray(firstFrame)]);
+};
+
+/** What the upstream sends, and the messages of it that the plugin observes. */
+const observedMessages: readonly (readonly [what: string, sent: Buffer, observed: readonly string[]])[] = [
+  ["a message", fromServer("hello"), ["hello"]],
+  ["an empty message", fromServer(""), [""]],
+  ["a message of several frames", parts("hel", "", "lo"), ["hello"]],
+  ["a message with a ping within it", pingedParts(), ["hello"]],
+  ["a message of 1000 bytes", fromServer("x".repeat(1000)), ["x".repeat(1000)]],
+  ["no message that is too long", Buffer.concat([fromServer("x".repeat(1001)), fromServer("next")]), ["next"]],
+  ["no message whose parts are too long", Buffer.concat([parts("x".repeat(999), "xx"), fromServer("next")]), ["next"]],
+  ["no message in thousands of parts", Buffer.concat([parts(...Array(5002).fill("")), fromServer("next")]), ["next"]],
+  ["no binary message", webSocketFrame(opcode.binary, Buffer.from("x"), null), []],
+  ["no compressed message", withFirst(fromServer("x"), 0xc1), []],
+  ["no frame with a mask", text("x"), []],
+  ["no ping and no Close frame", Buffer.concat([ping, webSocketFrame(opcode.close, closePayload(1000, ""), null)]), []],
+  ["no message that has not ended", fromServer("hello").subarray(0, 5), []],
+];
+
 describe("an inspected WebSocket", () => {
+  for (const [what, sent, expected] of observedMessages)
+    it(`shows the plugin ${what} of the upstream, and passes all bytes, however they are split`, async (test) => {
+      for (const size of [1, 3, 7, sent.length]) {
+        if (sent.length / size > 3000) continue;
+        const { observed, observer } = observing();
+        const { far, toClient } = await start(test, Buffer.alloc(0), observer);
+        far.setNoDelay(true);
+        for (let at = 0; at < sent.length; at += size) {
+          far.write(sent.subarray(at, at + size));
+          await toClient.until(sent.subarray(0, at + size));
+        }
+        assert.deepEqual(observed, expected);
+      }
+    });
+
+  it("shows the plugin a message of the upstream before the client gets its end", async (test) => {
+    const { observed, observer } = observing();
+    const { side, far } = await start(test, fromServer("first"), observer);
+    assert.deepEqual(observed, ["first"]);
+    const seen = new Promise((resolve) => {
+      side.on("data", (piece: Buffer) => {
+        if (piece.includes("second")) resolve([...observed]);
+      });
+    });
+    far.write(fromServer("second"));
+    assert.deepEqual(await seen, ["first", "second"]);
+  });
+
+  it("goes on after the plugin has failed to observe a message", async (test) => {
+    const { observed, observer } = observing();
+    const { far, errors, toClient } = await start(test, Buffer.alloc(0), observer);
+    const sent = Buffer.concat([fromServer("fail"), fromServer("next")]);
+    far.write(sent);
+    await toClient.until(sent);
+    assert.deepEqual([observed, errors.length], [["next"], 1]);
+  });
+
   for (const [what, sent, got] of forwarded)
     it(`forwards ${what}`, async (test) => {
       const { side, toUpstream } = await start(test);

@@ -1,6 +1,7 @@
 /**
  * The upstream's side of a WebSocket whose messages a plugin inspects: it looks like the upstream's socket, forwards the
- * client's messages as the plugin decides, and puts the plugin's replies between the frames of the upstream.
+ * client's messages as the plugin decides, and puts the plugin's replies between the frames of the upstream. The plugin
+ * may also observe the upstream's messages, which pass unchanged.
  */
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
@@ -9,6 +10,7 @@ import type { MessageInspector } from "@sluice/plugin-sdk";
 import type { TunnelUpstream } from "../http1/tunnel.ts";
 import { ClientMessages, type CloseReason, closeCode } from "./client-messages.ts";
 import { closePayload, FrameBoundaries, opcode, webSocketFrame } from "./frames.ts";
+import { UpstreamMessages } from "./upstream-messages.ts";
 
 /** Bytes that may wait for the client: a client that reads no replies is disconnected. */
 const MAX_WAITING = 1_048_576;
@@ -20,7 +22,7 @@ export interface InspectedSocketOptions {
   readonly inspector: MessageInspector;
   /** Bytes of the upstream that were read before. */
   readonly first: Buffer;
-  /** Called if the plugin throws; the WebSocket is closed. */
+  /** Called if the plugin throws; then the WebSocket is closed, unless the plugin only observes the message. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -30,6 +32,8 @@ export class InspectedSocket extends Duplex implements TunnelUpstream {
   readonly #onError: (error: unknown) => void;
   readonly #messages: ClientMessages;
   readonly #boundaries = new FrameBoundaries();
+  /** Null: the plugin does not observe the upstream's messages. */
+  readonly #observed: UpstreamMessages | null;
   /** What the upstream gets for the bytes that are being read. */
   #forwarded: Buffer[] = [];
   /** Frames for the client that wait for the end of a frame of the upstream. */
@@ -49,6 +53,7 @@ export class InspectedSocket extends Duplex implements TunnelUpstream {
       if (!this.#isClosing) this.#forwarded.push(raw);
     };
     this.#messages = new ClientMessages({ message, control }, inspector.limit);
+    this.#observed = inspector.upstream ? new UpstreamMessages(inspector.upstream) : null;
     if (first.length > 0) this.#pass(first);
     socket.on("data", (bytes: Buffer) => {
       if (!this.#pass(bytes)) socket.pause();
@@ -148,12 +153,24 @@ export class InspectedSocket extends Duplex implements TunnelUpstream {
     while (rest.length > 0 && !this.#hasEnded) {
       const end = this.#boundaries.pass(rest);
       const isLast = this.#replies.length === 0;
+      if (this.#observed !== null) this.#observe(this.#observed, rest, end);
       // Without replies to insert, the boundaries are only followed.
       this.push(rest.subarray(0, end));
       rest = rest.subarray(end);
       if (!isLast && this.#boundaries.isBetweenFrames) this.#sendReplies();
     }
     return this.readableLength < this.readableHighWaterMark;
+  }
+
+  /** @param end Where the frame, or a part of it, ends in the bytes */
+  #observe(observed: UpstreamMessages, bytes: Buffer, end: number): void {
+    const { frame, payloadStart, isBetweenFrames } = this.#boundaries;
+    if (frame === null) return;
+    try {
+      observed.add(bytes.subarray(payloadStart, end), frame, isBetweenFrames);
+    } catch (error) {
+      this.#onError(error);
+    }
   }
 
   #sendReplies(): void {
