@@ -64,6 +64,7 @@ export { toCamel, toSnake } from "./names.ts";
 export * from "./pem-files.ts";
 export { factsFaults } from "./plugins/external/check-facts.ts";
 export * from "./plugins/external/index.ts";
+export * from "./plugins/graphql-documents.ts";
 export * from "./plugins/index.ts";
 export { insteadOfPlugin, kongPlugins } from "./plugins/kong-plugins.ts";
 export * from "./plugins/vault-references.ts";

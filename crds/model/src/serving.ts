@@ -35,6 +35,7 @@ export {
   registerSchemas,
   reloadPlugins,
 } from "./plugins/external/index.ts";
+export * from "./plugins/graphql-documents.ts";
 export { mayProtect, pluginNamed, pluginNames, pluginSetHash, refusedTargets } from "./plugins/index.ts";
 export {
   parseVaultReference,

@@ -1,6 +1,7 @@
 /** Logs the routes, plugins and credentials that a document makes unavailable. Clients get no reason. */
 import { bucketDifferences, type Snapshot } from "@sluice/model/serving";
 import { NO_FLEET } from "../settings/peers.ts";
+import { logMissingDocuments } from "./log-missing-documents.ts";
 
 export interface UnavailableLog {
   readonly log: { warn(details: object, message: string): void };
@@ -17,7 +18,10 @@ const effects = {
   plugin_credentials: { member: "credential", effect: "grants no access" },
 } as const;
 
-/** Logs routes and plugins that newly answer 503, and credentials of plugins that newly grant no access. */
+/**
+ * Logs routes and plugins that newly answer 503, also because documents that they name are missing, and credentials of
+ * plugins that newly grant no access.
+ */
 export function logUnavailable({ log, hasPeers }: UnavailableLog, previous: Snapshot, now: Snapshot): void {
   let count = 0;
   for (const kind of ["routes", "plugins", "plugin_credentials"] as const)
@@ -32,6 +36,7 @@ export function logUnavailable({ log, hasPeers }: UnavailableLog, previous: Snap
       if (count <= MAX_LINES) log.warn({ [member]: after.id, ...name }, `${effect}: ${reason}`);
     }
   if (count > MAX_LINES) log.warn({ more: count - MAX_LINES }, "more routes, plugins and credentials are unavailable");
+  logMissingDocuments(log, previous, now);
 }
 
 /** The plugins with a policy fleet. */

@@ -19,7 +19,10 @@ export interface ServedWarning {
   readonly message: string;
   /** The change that ends the warning. */
   readonly remedy: string;
-  readonly entity: { readonly collection: "certificates" | "snis" | "ca_certificates"; readonly id: string };
+  readonly entity: {
+    readonly collection: "certificates" | "snis" | "ca_certificates" | "plugins";
+    readonly id: string;
+  };
 }
 
 /** Parsing takes 0.1 ms for each certificate, and the same certificates are examined again and again. */

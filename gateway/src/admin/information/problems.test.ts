@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { checkEntity } from "@sluice/model";
 import type { StoreProblem } from "../../stores/store.ts";
 import type { AdminRequest } from "../requests.ts";
 import { testingSettings } from "../testing.ts";
@@ -71,3 +72,31 @@ for (const [what, problem, store, remedy] of [
     const { data } = await reported([{ ...route, ...problem }], store);
     assert.match(data[0]?.remedy ?? "", remedy);
   });
+
+test("plugins whose GraphQL documents do not exist are warnings, unless conditions of custom resources report them", async () => {
+  const given = {
+    id: "00000000-0000-4000-8000-000000000001",
+    name: "graphql",
+    instance_name: "trusted",
+    config: { trusted_documents: { documents: ["web"] } },
+  };
+  const { value: entity = assert.fail("the plugin is not valid") } = checkEntity("plugins", given);
+  const { store } = createTestingStore([{ collection: "plugins", entity }]);
+  const warningsOf = async (kind: string) => {
+    const settings = testingSettings({ SLUICE_STORE: kind, SLUICE_DIRECTORY: "/etc/sluice" });
+    const response = await problemRoutes({ settings, store })[0]?.handlers.GET?.({} as AdminRequest);
+    return Object(response?.body).warnings as unknown;
+  };
+  for (const kind of ["file", "database"])
+    assert.deepEqual(await warningsOf(kind), [
+      {
+        subject: "plugin trusted",
+        message:
+          "names documents that do not exist: there are no GraphQL documents with the name or id web: requests in the " +
+          "scope of the plugin are answered with 503 until they exist",
+        remedy: "Add the documents to graphql_documents, or correct trusted_documents.documents of the plugin.",
+        entity: { collection: "plugins", id: given.id },
+      },
+    ]);
+  for (const kind of ["cluster", "directory"]) assert.deepEqual(await warningsOf(kind), []);
+});

@@ -1,6 +1,6 @@
 /**
- * `GET /problems`: resources and files that are not served as written, each with its remedy, and certificates that
- * clients refuse. `GET /certificate-details/{id}`: the names and the validity of a certificate or CA certificate.
+ * `GET /problems`: resources and files that are not served as written, each with its remedy, certificates that clients
+ * refuse, and plugins that name missing GraphQL documents. `GET /certificate-details/{id}`: the names and the validity of a certificate or CA certificate.
  * `GET /certificate-details`: those of all CA certificates, which have no names.
  * `GET /origins/{collection}/{id}`: where an entity is written. `GET /resources/{kind}/{namespace}/{name}`: the text of
  * a custom resource, valid or not.
@@ -19,12 +19,17 @@ import {
   certificateDetailsBody,
   createCertificateWarnings,
 } from "./certificate-warnings.ts";
+import { documentWarnings } from "./document-warnings.ts";
 import { withoutSecrets } from "./resource-secrets.ts";
 
 /** Maximum number of problems in a response. */
 const MAXIMUM = 1000;
 
 const isCollection = (name: string | undefined): name is Collection => collections.some((known) => known === name);
+
+/** Whether the conditions of custom resources report what they refer to. */
+const hasConditions = ({ store }: Pick<AdminSettings, "store">): boolean =>
+  store === "cluster" || store === "directory";
 
 export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | "settings">): readonly AdminRoute[] => {
   const certificateWarnings = createCertificateWarnings(store);
@@ -38,7 +43,11 @@ export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | 
             .slice(0, MAXIMUM)
             .map((problem) => ({ ...problem, remedy: remedyOf(problem, settings) }));
           // No error if the store cannot be read: GET /status reports that.
-          const warnings = await certificateWarnings().catch(() => []);
+          const lists = await Promise.all([
+            certificateWarnings().catch(() => []),
+            hasConditions(settings) ? [] : documentWarnings(store).catch(() => []),
+          ]);
+          const warnings = lists.flat();
           return {
             status: 200,
             body: { data, total: problems.length, warnings: warnings.slice(0, MAXIMUM) },

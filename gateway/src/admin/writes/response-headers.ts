@@ -5,13 +5,15 @@ import { parseTargetAddress } from "../../balance/target-state.ts";
 import type { Effect } from "../../stores/store.ts";
 import type { WarningHeaders } from "../context.ts";
 import type { EntityReader } from "../requests.ts";
+import { documentWarningsOf } from "./document-warnings.ts";
 
 /** The value is one or more warnings, separated by `; `. */
 export const WARNING_HEADER = "X-Sluice-Warning";
 
 /**
  * Returns a function that creates the header `X-Sluice-Warning` if nodes refuse to connect to the address of a written
- * entity. The warning is in a header, because Kong's clients reject unknown members in the body.
+ * entity, or if a plugin names GraphQL documents that do not exist after the write. The warning is in a header, because
+ * Kong's clients reject unknown members in the body.
  */
 export function createWarnings(store: EntityReader, reasonToRefuse: ReasonToRefuse): WarningHeaders {
   async function warningOf({ collection, after }: Effect): Promise<string | null> {
@@ -26,7 +28,8 @@ export function createWarnings(store: EntityReader, reasonToRefuse: ReasonToRefu
   }
 
   return async (effects): ReturnType<WarningHeaders> => {
-    const all = (await Promise.all(effects.map(warningOf))).filter((warning) => warning !== null);
+    const found = await Promise.all([...effects.map(warningOf), ...(await documentWarningsOf(effects, store))]);
+    const all = found.filter((warning) => warning !== null);
     const [first] = all;
     if (first === undefined) return {};
     return { [WARNING_HEADER]: safeHeaderValue(all.length === 1 ? first : `${first}; and ${all.length - 1} more`) };

@@ -112,6 +112,44 @@ describe("the response", () => {
     }
   });
 
+  test("warns of GraphQL documents that a written plugin names and that do not exist, and when a write removes them", async () => {
+    const effect = "requests in the scope of the plugin are answered with 503 until they exist";
+    const missing = (names: string) =>
+      `plugin graphql trusted: there are no GraphQL documents with the name or id ${names}: ${effect}`;
+    const write = async (method: string, path: string, json?: object) =>
+      warningOf(await rig.ask(method, path, json === undefined ? {} : { json }));
+    const plugin = (...documents: readonly string[]) => ({
+      name: "graphql",
+      instance_name: "trusted",
+      config: { trusted_documents: { documents } },
+    });
+    const manifest = { manifest: '{"a":"{ a }"}' };
+    const put = ["PUT", "/plugins/00000000-0000-4000-8000-0000000000aa"] as const;
+    assert.equal(await write(...put, plugin("web", "mobile")), missing("web or mobile"));
+    assert.equal(await write("PUT", "/graphql_documents/web", manifest), undefined);
+    assert.equal(await write(...put, plugin("web", "mobile")), missing("mobile"));
+    await write("PUT", "/graphql_documents/mobile", manifest);
+    assert.equal(await write(...put, plugin("web", "mobile")), undefined);
+    assert.equal(await write("DELETE", "/graphql_documents/mobile?dry_run=1"), missing("mobile"));
+    assert.equal(await write("PATCH", "/graphql_documents/mobile", { name: "phone" }), missing("mobile"));
+    assert.equal(await write("DELETE", "/graphql_documents/phone"), undefined);
+    assert.equal(await write("PATCH", put[1], { enabled: false }), undefined);
+    await write("DELETE", put[1]);
+  });
+
+  test("does not warn of documents that the same batch creates", async () => {
+    const config = { trusted_documents: { documents: ["together"] } };
+    const writes = [
+      { method: "POST", path: "/plugins", body: { name: "graphql", instance_name: "together", config } },
+      { method: "PUT", path: "/graphql_documents/together", body: { manifest: '{"a":"{ a }"}' } },
+    ];
+    for (const path of ["/batch?dry_run=1", "/batch"]) {
+      const reply = await rig.ask("POST", path, { json: { writes } });
+      assert.equal(reply.status, 200, JSON.stringify(reply.body));
+      assert.equal(warningOf(reply), undefined);
+    }
+  });
+
   test("does not warn of a removed entity", async () => {
     const reply = await rig.ask("DELETE", "/services/a");
     assert.deepEqual([reply.status, warningOf(reply)], [204, undefined]);

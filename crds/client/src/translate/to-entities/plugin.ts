@@ -1,7 +1,9 @@
 /** The name, the targets and the config of a Plugin. */
 import {
+  effectOfMissing,
   type ForeignTargetKind,
   foreignTargetGroups,
+  missingGraphqlDocuments,
   type PluginSpec,
   pluginNamed,
   refusedTargets,
@@ -190,17 +192,14 @@ function withMember(config: Members, [step, ...rest]: readonly string[], value: 
  */
 function documentsViolations({ own, options }: TranslatorInput): readonly ResourceViolation[] {
   const { plugin, config } = own as Partial<PluginSpec>;
-  if (options.audience !== "nodes" || plugin !== "graphql") return [];
-  const { enforce, trusted_documents: trusted } = Object(config) as Members;
-  const { documents, mode } = Object(trusted) as Members;
-  const effect =
-    enforce === false || mode === "log"
-      ? "the documents count as not trusted until they exist"
-      : "requests in the scope of the plugin are answered with 503 until they exist";
-  return (Array.isArray(documents) ? documents : []).flatMap((name: unknown, index): readonly ResourceViolation[] => {
-    if (typeof name !== "string" || options.hasEntity?.("GraphQLDocuments", name) !== false) return [];
-    const path = ["spec", "config", "trusted_documents", "documents", index];
-    const message = `there are no GraphQLDocuments with the name or id ${name}: ${effect}`;
-    return [{ path, message, condition: "ResolvedRefs", reason: "GraphQLDocumentsNotFound", isPartial: true }];
+  if (options.audience !== "nodes") return [];
+  const exists = (name: string) => options.hasEntity?.("GraphQLDocuments", name) !== false;
+  const missing = missingGraphqlDocuments({ name: plugin, config }, exists);
+  if (missing === null) return [];
+  const documents: readonly unknown[] = Object(Object(config).trusted_documents).documents;
+  return missing.names.map((name): ResourceViolation => {
+    const path = ["spec", "config", "trusted_documents", "documents", documents.indexOf(name)];
+    const message = `there are no GraphQLDocuments with the name or id ${name}: ${effectOfMissing(missing.closes)}`;
+    return { path, message, condition: "ResolvedRefs", reason: "GraphQLDocumentsNotFound", isPartial: true };
   });
 }

@@ -1,0 +1,44 @@
+/** Logs the plugins whose GraphQL documents do not exist: most of them answer 503, and clients get no reason. */
+import {
+  bucketDifferences,
+  type MissingDocuments,
+  missingDocumentsText,
+  missingGraphqlDocuments,
+  type Snapshot,
+  type SnapshotPlugin,
+} from "@sluice/model/serving";
+
+/** Logs each plugin that newly misses documents: because it changed, or because documents were removed. */
+export function logMissingDocuments(
+  log: { warn(details: object, message: string): void },
+  previous: Snapshot,
+  now: Snapshot,
+): void {
+  const missingBefore = missingIn(previous);
+  const missingNow = missingIn(now);
+  for (const { before, after } of plugins(previous, now)) {
+    const missing = after === undefined ? null : missingNow(after);
+    if (missing === null) continue;
+    const text = missingDocumentsText(missing);
+    const known = before && missingBefore(before);
+    if (known && missingDocumentsText(known) === text) continue;
+    log.warn({ plugin: after?.id, name: after?.name }, text);
+  }
+}
+
+/** The plugins to compare: the changed ones, or all if documents changed. */
+function plugins(previous: Snapshot, now: Snapshot) {
+  if (bucketDifferences(previous.graphql_documents, now.graphql_documents).length === 0)
+    return bucketDifferences(previous.plugins, now.plugins);
+  return [...now.plugins.values()].map((after) => ({ before: previous.plugins.get(after.id), after }));
+}
+
+function missingIn({ graphql_documents: documents }: Snapshot): (plugin: SnapshotPlugin) => MissingDocuments | null {
+  /** Created for the first plugin that names documents. */
+  let names: ReadonlySet<string> | undefined;
+  const exists = (nameOrId: string): boolean => {
+    names ??= new Set([...documents.values()].flatMap(({ id, name }) => [id, name]));
+    return names.has(nameOrId);
+  };
+  return (plugin) => (plugin.enabled ? missingGraphqlDocuments(plugin, exists) : null);
+}
