@@ -70,6 +70,34 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         lines: { "{{service}} {{route}}": quantile(0.95, "sluice_request_latency_ms", "service, route") },
       },
       {
+        title: "GraphQL operations (with the plugin graphql)",
+        unit: "ops",
+        lines: {
+          "{{service}} {{operation}} {{hash}}": rate("sluice_graphql_requests_total", "service, operation, hash"),
+        },
+      },
+      {
+        title: "GraphQL operations that failed, also with status 200",
+        unit: "ops",
+        lines: {
+          "{{service}} {{operation}} {{hash}}": rate(
+            "sluice_graphql_requests_total",
+            "service, operation, hash",
+            ',result="error"',
+          ),
+        },
+      },
+      {
+        title: "Time of GraphQL operations, 95 %",
+        unit: "s",
+        lines: { "{{service}} {{operation}}": quantile(0.95, "sluice_graphql_duration_seconds", "service, operation") },
+      },
+      {
+        title: "GraphQL requests refused by the limits of graphql",
+        unit: "ops",
+        lines: { "{{service}} {{code}} {{limit}}": rate("sluice_graphql_refused_total", "service, code, limit") },
+      },
+      {
         title: "Bandwidth",
         unit: "Bps",
         lines: { "{{direction}}": rate("sluice_bandwidth_bytes", "direction") },

@@ -290,13 +290,13 @@ describe("the operations that graphql counts", () => {
     assert.deepEqual(await several("C", "B", "A"), ["query C", "query (other)", "query A"]);
   });
 
-  it("exports requests and durations by service, type and name", async () => {
+  it("exports requests and durations by service, type, name and hash of the document", async () => {
     const { serve, metrics } = startInstance();
     const ended = { service: fakeService(), timings: { started: 100, ended: 350 } };
     await serve(post({ query: USERS }), ended);
     await serve(post({ query: USERS }), ended, bad);
     const lines = (await printMetrics(metrics.tables)).split("\n");
-    const labels = 'service="users",type="query",operation="Users"';
+    const labels = `service="users",type="query",operation="Users",hash="${digest.slice(0, 12)}"`;
     assert.deepEqual(
       lines.filter((line) => /^sluice_graphql_(requests|.*_(sum|count)|.*le="0.25")/.test(line)),
       [

@@ -19,7 +19,7 @@ import {
 import { SchemaSource } from "./cost/schema-source.ts";
 import { noSchema, type ServiceSchema } from "./cost/service-schema.ts";
 import { FailedResults } from "./failed-results.ts";
-import { OperationNames } from "./operation-names.ts";
+import { CountedOperations } from "./operation-labels.ts";
 import { namesOfRules } from "./purge/purge-rules.ts";
 import { namesInResult, type ResultObject } from "./purge/result-objects.ts";
 import { type Refusal, responseOf } from "./refusals.ts";
@@ -40,14 +40,14 @@ const RESULT_TYPE = /^application\/(?:json|graphql-response\+json)\s*(?:;|$)/i;
 
 export const operationRequests: CounterMetricOptions = {
   name: "requests_total",
-  help: "Requests by service, and by type, name and result of the GraphQL operation: ok, error, or sent over a WebSocket",
-  labelNames: ["service", "type", "operation", "result"],
+  help: "Requests by service, and by type, name, hash of the document and result of the GraphQL operation: ok, error, or sent over a WebSocket",
+  labelNames: ["service", "type", "operation", "hash", "result"],
 };
 
 export const operationSeconds: HistogramMetricOptions = {
   name: "duration_seconds",
-  help: "Seconds until the end of the response, by service, and by type and name of the GraphQL operation",
-  labelNames: ["service", "type", "operation"],
+  help: "Seconds until the end of the response, by service, and by type, name and hash of the document of the GraphQL operation",
+  labelNames: ["service", "type", "operation", "hash"],
   bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 };
 
@@ -157,7 +157,7 @@ export const graphql = definePlugin({
     const readers = new OperationReaders(config);
     const source = new SchemaSource(config, context);
     const ruledNames = namesOfRules(config.purge ?? []);
-    const names = new OperationNames(config.max_operations, now);
+    const counted = new CountedOperations(config.max_operations, now);
     const requests = context.counterMetric(operationRequests);
     const seconds = context.histogramMetric(operationSeconds);
     const refused = context.counterMetric(refusedOperations);
@@ -179,7 +179,7 @@ export const graphql = definePlugin({
       if (refusal !== null && config.enforce) return responseOf(refusal, exchange.request);
       if (first !== undefined) {
         exchange.shared.set(OPERATION_COST, String(operations.reduce((sum, { cost }) => sum + cost, 0)));
-        exchange.shared.set(OPERATION_NAME, names.shown(first.name));
+        exchange.shared.set(OPERATION_NAME, counted.shownName(first.name));
       }
       const isQuery = refusal === null && others.length === 0 && first?.type === "query";
       requested.set(exchange, { operations, results: null, objects: isQuery ? first.objects : null });
@@ -221,7 +221,10 @@ export const graphql = definePlugin({
           const reported = refusal ?? (isUntrusted ? untrustedDocument : null);
           if (reported !== null) report(exchange, reported);
           if (refusal !== null && enforce) return;
-          for (const { type, name } of operations) requests.add(1, [service, type, names.shown(name), "sent"]);
+          for (const { type, name: given, sha256 } of operations) {
+            const { name, hash } = counted.labelsOf(given, sha256);
+            requests.add(1, [service, type, name, hash, "sent"]);
+          }
         },
       });
     }
@@ -252,12 +255,12 @@ export const graphql = definePlugin({
         const { status, timings } = exchange;
         const { started, ended = started } = timings;
         const service = serviceName(exchange);
-        for (const [at, { type, name: given }] of request.operations.entries()) {
-          const name = names.shown(given);
+        for (const [at, { type, name: given, sha256 }] of request.operations.entries()) {
+          const { name, hash } = counted.labelsOf(given, sha256);
           const failed = status === 0 || status >= FIRST_ERROR || request.results?.has(at) === true;
-          recorder.record({ exchange, type, name, failed });
-          requests.add(1, [service, type, name, failed ? "error" : "ok"]);
-          seconds.observe((ended - started) / 1000, [service, type, name]);
+          recorder.record({ exchange, type, name, hash, failed });
+          requests.add(1, [service, type, name, hash, failed ? "error" : "ok"]);
+          seconds.observe((ended - started) / 1000, [service, type, name, hash]);
         }
       },
     };

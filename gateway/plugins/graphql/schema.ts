@@ -268,9 +268,10 @@ const schema = record(
     }),
     max_operations: integer({
       description:
-        "Maximum number of operation names that each worker counts separately. The number is limited because clients " +
-        "choose the names: operations with further names are counted together as `(other)`. A name that has not been " +
-        "used for an hour makes room for another.",
+        "Maximum number of operation names that each worker counts separately, and also of documents of all names " +
+        "together, of which one name may have a quarter. The numbers are limited because clients choose names and " +
+        "documents: further ones are counted together, as operation or hash `(other)`. What has not been used for an hour " +
+        "makes room.",
       default: 200,
       minimum: 1,
       maximum: 1000,

@@ -154,6 +154,8 @@ export interface TrafficCounts {
 export interface OperationTraffic extends TrafficCounts {
   /** A word of the protocol, such as `query`. */
   readonly type: string;
+  /** Tells operations with one name apart. Absent: the node's version of Sluice does not. */
+  readonly hash?: string;
   /** Operations that failed according to the status or the body of the response. */
   readonly failed: number;
 }

@@ -21,8 +21,10 @@ export interface TrafficPoint extends TrafficRates {
 export interface TrafficEntry extends TrafficRates {
   readonly id: string;
   readonly name: string | null;
-  /** The type of an operation, such as `query`. Only operations have this member and the next two. */
+  /** The type of an operation, such as `query`. Only operations have this member and the next three. */
   readonly type?: string;
+  /** The first digits of the hash of an operation's document; empty: the document is not known. */
+  readonly hash?: string;
   readonly service?: { readonly id: string; readonly name: string | null } | null;
   /** Operations that failed, by the status or the body of the response. */
   readonly failed?: number;

@@ -41,18 +41,25 @@ export interface RequestRecorder {
 
 /** An operation that a plugin has found in a request, such as a query of GraphQL. A request may have several. */
 export interface RecordedOperation {
-  /** The exchange of the request, which has ended. */
+  /** The exchange of the request, which has ended unless `duration` is set. */
   readonly exchange: Exchange;
   /** A word of the protocol, such as `query`. */
   readonly type: string;
   /** If clients choose the names, the plugin must limit their number. */
   readonly name: string;
+  /**
+   * Tells operations with one name apart, such as the first digits of a document's hash. The plugin must limit the number
+   * of its values too. Default: empty.
+   */
+  readonly hash?: string;
+  /** Milliseconds, of an operation that has ended before its exchange. Default: the duration of the exchange. */
+  readonly duration?: number;
   /** Whether the response reports that the operation failed, by its status or in its body. */
   readonly failed: boolean;
 }
 
 /** Counts operations for `GET /traffic?by=operations` of the admin API. */
 export interface OperationRecorder {
-  /** To be called in the phase `log`. */
+  /** To be called in the phase `log`, or with `duration` at the end of the operation. */
   record(operation: RecordedOperation): void;
 }

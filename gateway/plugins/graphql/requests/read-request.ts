@@ -1,6 +1,6 @@
 /** A request as the plugin has read it. */
 import type { DefinedOperation } from "../documents.ts";
-import { UNKNOWN_OPERATION } from "../operation-names.ts";
+import { UNKNOWN_OPERATION } from "../operation-labels.ts";
 import type { ResultObject } from "../purge/result-objects.ts";
 import type { Refusal } from "../refusals.ts";
 

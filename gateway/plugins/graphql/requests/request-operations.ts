@@ -6,7 +6,7 @@
 import { type ExchangeRequest, hasRequestBody, isRecord, StringCache } from "@sluice/plugin-sdk";
 import { evaluateCost, type OperationVariables } from "../cost/static-cost.ts";
 import type { DocumentCache, ReadDocument } from "../documents.ts";
-import { UNKNOWN_OPERATION, UNNAMED_OPERATION } from "../operation-names.ts";
+import { UNKNOWN_OPERATION, UNNAMED_OPERATION } from "../operation-labels.ts";
 import { evaluatePurges } from "../purge/purge-rules.ts";
 import { beyondLimit, malformedRequest, type Refusal } from "../refusals.ts";
 import type { GraphqlConfig } from "../schema.ts";

@@ -158,7 +158,7 @@ const rows: readonly (readonly [
     "top shows the operations of GraphQL services",
     ["top", "--by", "operations", "--once"],
     0,
-    /\nOPERATION +TYPE +SERVICE +FAILED\/S +REQUESTS\/S .*\n\(all requests\) +- +- +- +[\d.]+ /,
+    /\nOPERATION +DOCUMENT +TYPE +SERVICE +FAILED\/S +REQUESTS\/S .*\n\(all requests\) +- +- +- +- +[\d.]+ /,
   ],
   ["top prints the figures as YAML", ["top", "-o", "yaml"], 0, /^seconds: 10\ntotal:\n {2}requests: /],
   ["top refuses an interval of zero", ["top", "--interval", "0"], 2, /^--interval: expected at least 1$/],

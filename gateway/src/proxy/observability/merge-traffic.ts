@@ -22,6 +22,7 @@ function sumByOperation(counts: readonly OperationTraffic[]): readonly Operation
   return [...byId.values()].map((same) => ({
     ...sumCounts(same),
     type: same[0]?.type ?? "",
+    hash: same[0]?.hash ?? "",
     failed: same.reduce((total, { failed }) => total + failed, 0),
   }));
 }

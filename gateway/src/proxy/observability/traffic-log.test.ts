@@ -169,6 +169,28 @@ test("operations are counted by service, type and name, with their failures and 
   assert.equal(total.requests, 0, "the requests themselves are counted when they end");
 });
 
+test("operations with one name and different documents are counted separately, and one that ends before its exchange with its own duration", (context) => {
+  context.mock.timers.enable({ apis: ["Date"], now: 0 });
+  const now = start();
+  const exchange = exchangeOf(now, { route: "a", latency: 40 });
+  const logs = [new TrafficLog(), new TrafficLog()].map((log) => {
+    const operation = { exchange, type: "query", name: "Users", failed: false };
+    log.record({ ...operation, hash: "0a", duration: 900 });
+    log.record({ ...operation, hash: "0b" });
+    return log.traffic(now + 10_100);
+  });
+  const { operations = [] } = mergeTraffic(logs);
+  assert.deepEqual(
+    operations.map(({ entity, hash, requests }) => [entity?.id, hash, requests]),
+    [
+      ["s query Users 0a", "0a", 2],
+      ["s query Users 0b", "0b", 2],
+    ],
+  );
+  const longest = operations.map(({ latencies }) => percentileOf(latencies, 0.99) ?? 0);
+  assert.ok((longest[0] ?? 0) >= 900 && (longest[1] ?? 900) < 60, `${longest}`);
+});
+
 test("at most 1,000 operations are counted separately in an interval", (context) => {
   context.mock.timers.enable({ apis: ["Date"], now: 0 });
   const log = new TrafficLog();

@@ -60,16 +60,16 @@ class Counts {
 }
 
 class OperationCounts extends Counts {
-  readonly #type: string;
+  readonly #facts: Pick<OperationTraffic, "type" | "hash">;
   failed = 0;
 
-  constructor(entity: EntityName, service: EntityName | null, type: string) {
+  constructor(entity: EntityName, service: EntityName | null, facts: Pick<OperationTraffic, "type" | "hash">) {
     super(entity, service);
-    this.#type = type;
+    this.#facts = facts;
   }
 
   override report(): OperationTraffic {
-    return { ...super.report(), type: this.#type, failed: this.failed };
+    return { ...super.report(), ...this.#facts, failed: this.failed };
   }
 }
 
@@ -82,7 +82,7 @@ class Interval {
   readonly routes = new Map<string, Counts>();
   readonly consumers = new Map<string, Counts>();
   readonly credentials = new Set<string>();
-  /** By the id of the service (or of the route if it has no service), and the type and name of the operation. */
+  /** By the id of the service (or of the route if it has no service), and the type, name and hash of the operation. */
   readonly operations = new Map<string, OperationCounts>();
 }
 
@@ -129,19 +129,20 @@ export class TrafficLog implements RequestObserver, OperationRecorder {
     this.#current.unrouted.add(status, true, duration);
   }
 
-  record({ exchange, type, name, failed }: RecordedOperation): void {
+  record({ exchange, type, name, hash = "", failed, duration }: RecordedOperation): void {
     const { service, route, status, source, timings } = exchange;
     const { started, ended = started } = timings;
-    if (ended >= this.#end) this.#beginInterval(ended);
+    const at = duration === undefined ? ended : performance.now();
+    if (at >= this.#end) this.#beginInterval(at);
     const { operations } = this.#current;
-    const id = `${(service ?? route).id} ${type} ${name}`;
+    const id = `${(service ?? route).id} ${type} ${name}${hash === "" ? "" : ` ${hash}`}`;
     let counts = operations.get(id);
     if (counts === undefined) {
       if (operations.size >= MAX_COUNTED) return;
-      counts = new OperationCounts({ id, name }, service && idAndNameOf(service), type);
+      counts = new OperationCounts({ id, name }, service && idAndNameOf(service), { type, hash });
       operations.set(id, counts);
     }
-    counts.add(status, source === "gateway" && status >= FIRST_CLIENT_ERROR, ended - started);
+    counts.add(status, source === "gateway" && status >= FIRST_CLIENT_ERROR, duration ?? ended - started);
     if (failed) counts.failed++;
   }
 

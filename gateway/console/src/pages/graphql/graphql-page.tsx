@@ -53,7 +53,9 @@ function Operations({ counted: { scopes, others } }: { readonly counted: Counted
   const services = [...new Set(entries.map(serviceOf))].sort();
   const wanted = filter.trim().toLowerCase();
   const rows = entries.filter(
-    (entry) => (service === "" || serviceOf(entry) === service) && nameOf(entry).toLowerCase().includes(wanted),
+    (entry) =>
+      (service === "" || serviceOf(entry) === service) &&
+      `${nameOf(entry)} ${hashOf(entry)}`.toLowerCase().includes(wanted),
   );
   return (
     <>
@@ -69,7 +71,7 @@ function Operations({ counted: { scopes, others } }: { readonly counted: Counted
         {others > 0 && ` and ${others.toLocaleString("en")} more`}.
       </p>
       <div class="toolbar">
-        <FilterText label="Filter by name" value={filter} onChange={setFilter} />
+        <FilterText label="Filter by name or document" value={filter} onChange={setFilter} />
         <FilterSelect
           label="Service"
           value={service}
@@ -87,17 +89,23 @@ function Operations({ counted: { scopes, others } }: { readonly counted: Counted
       />
       <p class="hint">
         Rates of {memory.nodesText} in the last ten seconds. Latencies are measured to the end of the response. An
-        operation has failed if the status is 400 or above, or the response has errors.
+        operation has failed if the status is 400 or above, or the response has errors. Operations with one name and
+        different documents are listed separately: the document is shown by the first digits of its SHA-256, which
+        metrics have as <code>hash</code>, log records as <code>sha256</code> and traces as{" "}
+        <code>graphql.document.hash</code>.
       </p>
     </>
   );
 }
 
 const nameOf = ({ id, name }: TrafficEntry): string => name ?? id;
+/** Of an operation; also of a node that does not report it yet. */
+const hashOf = ({ hash = "" }: TrafficEntry): string => hash;
 const serviceOf = ({ service }: TrafficEntry): string => service?.name ?? service?.id ?? "no service";
 
 const columns: readonly TableColumn<TrafficEntry>[] = [
   { title: "Operation", cell: (entry) => <span class="mono">{nameOf(entry)}</span>, sortBy: nameOf },
+  { title: "Document", cell: (entry) => <span class="mono">{hashOf(entry)}</span>, sortBy: hashOf },
   { title: "Type", cell: ({ type }) => type, sortBy: ({ type = "" }) => type },
   {
     title: "Service",

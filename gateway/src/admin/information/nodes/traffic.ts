@@ -52,7 +52,9 @@ function countsBy(
 }
 
 const operationOf = (counts: TrafficCounts | OperationTraffic, seconds: number) =>
-  "type" in counts ? { type: counts.type, service: counts.service, failed: counts.failed / seconds } : {};
+  "type" in counts
+    ? { type: counts.type, hash: counts.hash ?? "", service: counts.service, failed: counts.failed / seconds }
+    : {};
 
 /** Rates are per second, latencies in milliseconds. */
 const ratesOf = ({ requests, client_errors, server_errors, refused, latencies }: TrafficCounts, seconds: number) => ({

@@ -20,8 +20,10 @@ interface Rates {
 interface TrafficRow extends Rates {
   readonly id: string;
   readonly name: string | null;
-  /** Only operations have this member and the next two. */
+  /** Only operations have this member and the next three. */
   readonly type?: string;
+  /** The first digits of the hash of the document; empty: the document is not known. */
+  readonly hash?: string;
   readonly service?: { readonly id: string; readonly name: string | null } | null;
   readonly failed?: number;
 }
@@ -46,7 +48,7 @@ const titles: Readonly<Record<string, string>> = {
 };
 
 /** Columns that only operations have. */
-const operationTitles = ["TYPE", "SERVICE", "FAILED/S"] as const;
+const operationTitles = ["DOCUMENT", "TYPE", "SERVICE", "FAILED/S"] as const;
 
 export const topCommand = defineCommand({
   settings: clientSettings,
@@ -93,12 +95,17 @@ function trafficText({ seconds, total, data, nodes, unanswered }: TrafficPage, s
   const missing = unanswered.map(({ node, reason }) => `${styledText("red", `No answer from ${node}:`)} ${reason}\n`);
   return (
     `The last complete ${seconds} seconds on ${count}:\n` +
-    formatTable([header, ["(all requests)", ...(isOperation ? ["-", "-", "-"] : []), ...cellsOf(total)], ...rows]) +
+    formatTable([
+      header,
+      ["(all requests)", ...(isOperation ? operationTitles.map(() => "-") : []), ...cellsOf(total)],
+      ...rows,
+    ]) +
     missing.join("")
   );
 }
 
-const operationCells = ({ type = "", service, failed = 0 }: TrafficRow): readonly string[] => [
+const operationCells = ({ type = "", hash = "", service, failed = 0 }: TrafficRow): readonly string[] => [
+  hash || "-",
   type,
   service?.name ?? service?.id ?? "-",
   failed.toFixed(1),
