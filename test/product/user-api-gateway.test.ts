@@ -188,15 +188,31 @@ describe("the user API behind a node", () => {
     return { run, names, errors };
   }
 
+  /** The results with which operations of this name were counted, and their numbers. */
+  async function resultsOf(name: string): Promise<string> {
+    const { body } = await getUrl(metrics);
+    const lines = String(body).matchAll(/requests_total\{.*operation="(\w+)",.*result="(\w+)"\} (\d+)/g);
+    return [...lines]
+      .flatMap(([, operation, result, count]) => (operation === name ? `${result} ${count}` : []))
+      .join();
+  }
+
   test("an operation beyond a limit is refused over a WebSocket too, and the other operations of the WebSocket go on", async (context) => {
     const { run, names, errors } = follow(context, `ws://${proxy}/users/graphql`, { apikey: "key-of-rita" });
     run(`query Deep ${"{a".repeat(21)}${"}".repeat(21)}`);
     run("query OverSocket { users { name } }");
     await waitFor(() => errors.length === 1 && names.length === 1, { what: "both responses" });
     assert.deepEqual(errors, ["LIMIT_EXCEEDED"]);
-    const { body } = await getUrl(metrics);
-    assert.match(String(body), /requests_total\{.*operation="OverSocket",.*result="sent"\} 1/);
-    assert.doesNotMatch(String(body), /operation="Deep"/);
+    await waitFor(async () => (await resultsOf("OverSocket")) === "ok 1", { what: "the operation to be counted" });
+    assert.equal(await resultsOf("Deep"), "");
+  });
+
+  test("an operation over a WebSocket counts as failed if the service answers with errors", async (context) => {
+    const { run, errors } = follow(context, `ws://${proxy}/users/graphql`, { apikey: "key-of-tess" });
+    run("query Forbidden { users { name } }");
+    await waitFor(() => errors.length === 1, { what: "the response" });
+    assert.deepEqual(errors, ["FORBIDDEN"]);
+    await waitFor(async () => (await resultsOf("Forbidden")) === "error 1", { what: "the operation to be counted" });
   });
 
   test("subscriptions over WebSocket pass through the node, with the caller's identity", async (context) => {

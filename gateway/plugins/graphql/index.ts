@@ -15,11 +15,13 @@ import {
   OPERATION_TYPE,
   PURGE_NAMES,
   RESULT_NAMES,
+  resultPurges,
 } from "@sluice/plugin-sdk";
 import { SchemaSource } from "./cost/schema-source.ts";
 import { noSchema, type ServiceSchema } from "./cost/service-schema.ts";
+import { FailedEvents } from "./failed-events.ts";
 import { FailedResults } from "./failed-results.ts";
-import { CountedOperations } from "./operation-labels.ts";
+import { CountedOperations, type OperationLabels } from "./operation-labels.ts";
 import { namesOfRules } from "./purge/purge-rules.ts";
 import { namesInResult, type ResultObject } from "./purge/result-objects.ts";
 import { type Refusal, responseOf } from "./refusals.ts";
@@ -27,6 +29,7 @@ import { OperationReaders } from "./requests/operation-readers.ts";
 import type { NamedOperation, ReadGraphqlRequest } from "./requests/read-request.ts";
 import { type OperationReader, untrustedDocument } from "./requests/request-operations.ts";
 import { protocolRefusal, SocketMessages } from "./requests/socket-messages.ts";
+import { SocketOperations } from "./requests/socket-operations.ts";
 import { graphqlFacts } from "./schema.ts";
 
 const FIRST_ERROR = 400;
@@ -35,12 +38,15 @@ const FIRST_FAILURE = 500;
 /** The client disconnected before the response. */
 const CLIENT_GONE = 499;
 
-/** Types of responses that hold results. Results of incremental delivery and of subscriptions have other types. */
+/** Types of responses that hold results. Results of incremental delivery have other types. */
 const RESULT_TYPE = /^application\/(?:json|graphql-response\+json)\s*(?:;|$)/i;
+
+/** The type of responses with a stream of results. */
+const EVENTS_TYPE = /^text\/event-stream\s*(?:;|$)/i;
 
 export const operationRequests: CounterMetricOptions = {
   name: "requests_total",
-  help: "Requests by service, and by type, name, hash of the document and result of the GraphQL operation: ok, error, or sent over a WebSocket",
+  help: "Requests by service, and by type, name, hash of the document and result of the GraphQL operation: ok, error, or sent if its result is not read",
   labelNames: ["service", "type", "operation", "hash", "result"],
 };
 
@@ -70,18 +76,24 @@ const unavailable = (reason: string): DirectResponse => ({
 interface RequestedOperations {
   readonly operations: readonly NamedOperation[];
   /** Null: the body of the response is not searched for errors. */
-  results: FailedResults | null;
+  results: FailedResults | FailedEvents | null;
   /** Null: the objects in the result do not matter. */
   readonly objects: ResultObject | null;
 }
 
-/** Whether the response may have errors in results that the plugin can read. */
-function mayHaveErrors(exchange: Exchange): boolean {
+/**
+ * Searches the response for errors; null: it has no results that the plugin can read.
+ *
+ * @param limit As `max_response_size`
+ */
+function searchedResults(exchange: Exchange, limit: number): FailedResults | FailedEvents | null {
   // With such a status, all operations have failed, whatever the body contains.
-  if (exchange.status >= FIRST_ERROR) return false;
+  if (limit === 0 || exchange.status >= FIRST_ERROR) return null;
   const [encoding = "identity"] = exchange.responseHeaderValues("content-encoding");
+  if (encoding !== "identity") return null;
   const [type = ""] = exchange.responseHeaderValues("content-type");
-  return encoding === "identity" && RESULT_TYPE.test(type);
+  if (RESULT_TYPE.test(type)) return new FailedResults(limit);
+  return EVENTS_TYPE.test(type) ? new FailedEvents(limit) : null;
 }
 
 /** Whether the gateway has refused the request, for example because of a rate limit. */
@@ -162,6 +174,8 @@ export const graphql = definePlugin({
     const seconds = context.histogramMetric(operationSeconds);
     const refused = context.counterMetric(refusedOperations);
     const requested = new ExchangeValues<RequestedOperations>();
+    /** The operations of inspected WebSockets. */
+    const sockets = new ExchangeValues<SocketOperations>();
 
     function decide(exchange: Exchange, read: ReadGraphqlRequest): Answer {
       const { operations, refusal, isUntrusted, body, query } = read;
@@ -196,37 +210,74 @@ export const graphql = definePlugin({
       if (known === null && config.enforce) return unavailable("the schema of the service is not known");
       const chosen = readers.for(exchange, known ?? noSchema);
       if ("missing" in chosen) return unavailable(chosen.missing);
-      const { request } = exchange;
-      if (config.websocket === "inspect" && request.header("upgrade") !== undefined) {
-        const refusal = protocolRefusal(request);
-        if (refusal !== null) report(exchange, refusal);
-        if (refusal !== null && config.enforce) return responseOf(refusal, request);
-        // Without enforce, a WebSocket with another protocol is forwarded as it is.
-        if (refusal === null) exchange.inspectMessages(socketMessages(exchange, chosen.reader));
-      }
-      const read = chosen.reader.read(request);
+      if (config.websocket === "inspect" && exchange.request.header("upgrade") !== undefined)
+        return checkUpgrade(exchange, chosen.reader);
+      const read = chosen.reader.read(exchange.request);
       if (read instanceof Promise) return read.then((found) => (found === null ? undefined : decide(exchange, found)));
       return read === null ? undefined : decide(exchange, read);
     }
 
+    async function checkUpgrade(exchange: Exchange, reader: OperationReader): Promise<Answer> {
+      const { request, shared } = exchange;
+      const refusal = protocolRefusal(request);
+      if (refusal !== null) report(exchange, refusal);
+      if (refusal !== null && config.enforce) return responseOf(refusal, request);
+      const read = await reader.read(request);
+      const answer = read === null ? undefined : decide(exchange, read);
+      // Without enforce, a WebSocket with another protocol is forwarded as it is.
+      if (answer !== undefined || refusal !== null) return answer;
+      shared.set(CACHEABLE_OPERATION, false);
+      exchange.inspectMessages(socketMessages(exchange, reader));
+      return undefined;
+    }
+
     /** The operations of the WebSocket have the limits, the schema and the documents that apply when it opens. */
     function socketMessages(exchange: Exchange, reader: OperationReader): SocketMessages {
-      const { enforce, max_body_size: limit } = config;
-      const service = serviceName(exchange);
+      const { enforce, max_body_size: limit, max_response_size: resultLimit } = config;
+      const purge = (names: string) => resultPurges.get(exchange)?.(names.split(","));
+      const results = new SocketOperations({
+        limit: resultLimit,
+        now,
+        onPurge: purge,
+        onEnd({ operation, failed, duration }) {
+          const labels = count(exchange, operation, { result: failed ? "error" : "ok", duration });
+          recorder.record({ exchange, type: operation.type, ...labels, failed, duration });
+        },
+      });
+      sockets.set(exchange, results);
       return new SocketMessages({
         reader,
         limit,
         enforce,
-        onOperation({ operations, refusal, isUntrusted }) {
+        results: resultLimit === 0 ? null : results,
+        onOperation(id, read) {
+          const { operations, refusal, isUntrusted } = read;
           const reported = refusal ?? (isUntrusted ? untrustedDocument : null);
           if (reported !== null) report(exchange, reported);
           if (refusal !== null && enforce) return;
-          for (const { type, name: given, sha256 } of operations) {
-            const { name, hash } = counted.labelsOf(given, sha256);
-            requests.add(1, [service, type, name, hash, "sent"]);
+          const purged = purgedNames(read, ruledNames);
+          for (const operation of operations) {
+            if (resultLimit > 0 && results.begin(id, { operation, purged })) continue;
+            if (purged !== "") purge(purged);
+            count(exchange, operation, { result: "sent" });
           }
         },
+        onStop: (id) => results.stop(id),
       });
+    }
+
+    /** @param duration Milliseconds; absent: the operation has not ended */
+    function count(
+      exchange: Exchange,
+      { type, name: given, sha256 }: NamedOperation,
+      { result, duration }: { readonly result: "ok" | "error" | "sent"; readonly duration?: number },
+    ): OperationLabels {
+      const service = serviceName(exchange);
+      const labels = counted.labelsOf(given, sha256);
+      const { name, hash } = labels;
+      requests.add(1, [service, type, name, hash, result]);
+      if (duration !== undefined) seconds.observe(duration / 1000, [service, type, name, hash]);
+      return labels;
     }
 
     function report(exchange: Exchange, { code, limit }: Refusal): void {
@@ -242,25 +293,25 @@ export const graphql = definePlugin({
 
       responseBody(exchange): BodyObserver | null {
         const request = requested.get(exchange);
-        if (request === undefined || config.max_response_size === 0 || !mayHaveErrors(exchange)) return null;
-        const results = new FailedResults(config.max_response_size);
+        if (request === undefined) return null;
+        const results = searchedResults(exchange, config.max_response_size);
         request.results = results;
+        if (results === null) return null;
+        if (results instanceof FailedEvents) return { observe: (piece) => results.search(piece), complete() {} };
         const objects = exchange.source === "service" ? request.objects : null;
         return new ResultObserver(exchange, results, objects);
       },
 
       log(exchange) {
+        if (config.websocket === "inspect") sockets.get(exchange)?.stopAll();
         const request = requested.get(exchange);
         if (request === undefined || isRefusal(exchange)) return;
         const { status, timings } = exchange;
         const { started, ended = started } = timings;
-        const service = serviceName(exchange);
-        for (const [at, { type, name: given, sha256 }] of request.operations.entries()) {
-          const { name, hash } = counted.labelsOf(given, sha256);
+        for (const [at, operation] of request.operations.entries()) {
           const failed = status === 0 || status >= FIRST_ERROR || request.results?.has(at) === true;
-          recorder.record({ exchange, type, name, hash, failed });
-          requests.add(1, [service, type, name, hash, failed ? "error" : "ok"]);
-          seconds.observe((ended - started) / 1000, [service, type, name, hash]);
+          const labels = count(exchange, operation, { result: failed ? "error" : "ok", duration: ended - started });
+          recorder.record({ exchange, type: operation.type, ...labels, failed });
         }
       },
     };

@@ -235,8 +235,9 @@ const schema = record(
             "that may contain the named types. Which types a result may contain follows from the schema; without one, " +
             "and for interfaces and unions, a result may contain all of them. Requests that are forwarded although " +
             "the plugin cannot tell their operations, because of `unknown_documents: forward` or `enforce: false`, purge " +
-            "the types of all rules. Mutations over a WebSocket purge nothing. With `strategy: memory` of proxy-cache, a purge " +
-            "reaches the workers of one node, with redis all nodes. Results beyond `max_response_size` are not stored.",
+            "the types of all rules. So do mutations over a WebSocket that is inspected; over one with `websocket: forward`, " +
+            "they purge nothing. With `strategy: memory` of proxy-cache, a purge reaches the workers of one node, with redis " +
+            "all nodes. Results beyond `max_response_size` are not stored.",
           minItems: 1,
           maxItems: 64,
         },
@@ -261,8 +262,9 @@ const schema = record(
         "Requests to open a WebSocket. refuse: they are refused with 403. inspect: the limits apply to the operations in " +
         "the messages of the protocols `graphql-transport-ws` and `graphql-ws`. A refused operation is answered with a " +
         "message of the type `error`, and invalid messages close the WebSocket with the code 4400. Messages may have " +
-        "`max_body_size` bytes in at most 1000 frames, and are not compressed. With `enforce: false`, WebSockets with other " +
-        "protocols are not inspected. forward: no limit applies to the messages; use it only if the " +
+        "`max_body_size` bytes in at most 1000 frames, and are not compressed. An operation is counted when it ends, as " +
+        "failed if the service reported errors. With " +
+        "`enforce: false`, WebSockets with other protocols are not inspected. forward: no limit applies to the messages; use it only if the " +
         "service has limits of its own.",
       default: "refuse",
     }),
@@ -284,8 +286,10 @@ const schema = record(
     }),
     max_response_size: integer({
       description:
-        "Number of bytes of a JSON response that are searched for errors while it streams to the client. Errors " +
-        "after these bytes are not found. With 0, an operation has failed only if the status is 400 or above.",
+        "Number of bytes of a JSON response that are searched for errors while it streams to the client, and maximum size " +
+        "of an event of a stream, or of a message of the service over a WebSocket, that is searched. Errors after these " +
+        "bytes are not found. With 0, an operation has failed only if the status is 400 or above, and one " +
+        "over a WebSocket is counted as sent.",
       default: 262_144,
       minimum: 0,
       maximum: 16_777_216,

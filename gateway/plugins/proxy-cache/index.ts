@@ -13,6 +13,7 @@ import {
   HeaderName,
   PURGE_NAMES,
   RESULT_NAMES,
+  resultPurges,
   setHeaderEdit,
 } from "@sluice/plugin-sdk";
 import { createKeyOf, variantKey } from "./cache-key.ts";
@@ -264,7 +265,11 @@ export const proxyCache = definePlugin({
     function purge(exchange: Exchange): Promise<void> | null {
       const names = changed.get(exchange) ?? [];
       changed.delete(exchange);
-      if (names.length === 0 || exchange.attempts.length === 0) return null;
+      return names.length === 0 || exchange.attempts.length === 0 ? null : purgeNamed(exchange, names);
+    }
+
+    /** Null: the results are purged. Errors are logged. */
+    function purgeNamed(exchange: Exchange, names: readonly string[]): Promise<void> | null {
       const failed = (error: unknown) => report("results that a mutation changes cannot be purged", error, exchange);
       return counts.add(exchange, names)?.then(() => undefined, failed) ?? null;
     }
@@ -299,6 +304,8 @@ export const proxyCache = definePlugin({
         const { request, shared } = exchange;
         if (shared.get(CACHEABLE_OPERATION) === false) {
           changed.set(exchange, purgeNames(exchange));
+          if (request.header("upgrade") !== undefined)
+            resultPurges.set(exchange, (names) => void purgeNamed(exchange, names));
           return bypass(exchange);
         }
         if (!mayUseCache(request, methods) || isPersonal(exchange, config)) return bypass(exchange);

@@ -1,4 +1,5 @@
-/** Names of values in `Exchange.shared` that plugins of Sluice leave for others. */
+/** Names of values in `Exchange.shared` that plugins of Sluice leave for others, and a value that is a function. */
+import { ExchangeValues } from "../tools/exchange-values.ts";
 
 /** The cost of the request's GraphQL operations: a whole number of at least 1, as text. */
 export const OPERATION_COST = "graphql.cost";
@@ -33,3 +34,10 @@ export const RESULT_NAMES = "graphql.result.names";
 
 /** The name of the request's first GraphQL operation: one of a limited number, although clients choose the names. */
 export const OPERATION_NAME = "graphql.operation";
+
+/**
+ * What the plugin proxy-cache leaves for the plugin graphql, for requests that are not queries: a function that purges
+ * the results that depend on one of these names (see `PURGE_NAMES`). With results in memory, they are purged when it
+ * returns. Operations over a WebSocket need it, because they are sent after the response.
+ */
+export const resultPurges = new ExchangeValues<(names: readonly string[]) => void>();

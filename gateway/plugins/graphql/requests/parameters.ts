@@ -1,5 +1,5 @@
 /** The parameters of GraphQL requests, and the forms in which services could read them in different ways. */
-import { repeatsName } from "@sluice/plugin-sdk";
+import { isRecord, repeatsName } from "@sluice/plugin-sdk";
 import { malformedRequest, type Refusal } from "../refusals.ts";
 
 /** The parameters of a request, whose types are not checked. */
@@ -29,12 +29,21 @@ export const isVariantOf = (name: string, meant: string): boolean => name !== me
 const simplified = (name: string): string => folded((name.trim().split(/[[.]/, 1)[0] ?? "").replaceAll("\0", ""));
 
 /** Null: the text is not JSON. */
-function parsedJson(text: string): { readonly value: unknown } | null {
+export function parsedJson(text: string): { readonly value: unknown } | null {
   try {
     return { value: JSON.parse(text) };
   } catch {
     return null;
   }
+}
+
+/**
+ * Whether a parsed result has errors (GraphQL, October 2021, section 7.1.2): a list `errors` that is not empty, or
+ * `errors` that are neither a list nor null.
+ */
+export function hasErrors(result: unknown): boolean {
+  const errors = isRecord(result) ? (result.errors ?? null) : null;
+  return Array.isArray(errors) ? errors.length > 0 : errors !== null;
 }
 
 /** Why the names of a JSON object are ambiguous; null: they are not. */

@@ -101,18 +101,6 @@ describe("operations over a WebSocket", () => {
     assert.match(await metrics(), /sluice_graphql_refused_total\{.*limit="depth"\} 1/);
   });
 
-  it("are counted as sent, by their names", async () => {
-    const { inspector, metrics } = await open();
-    for (const query of ["subscription Added { added { id } }", deep])
-      inspector?.inspect(message("subscribe", { query }));
-    const lines = (await metrics()).match(/^sluice_graphql_requests_total.*$/gm) ?? [];
-    assert.equal(lines.length, 1);
-    assert.match(
-      lines[0] ?? "",
-      /service="users",type="subscription",operation="Added",hash="[0-9a-f]{12}",result="sent"\} 1$/,
-    );
-  });
-
   for (const [what, headers] of [
     ["without a protocol", { "sec-websocket-protocol": "" }],
     ["of another protocol", { "sec-websocket-protocol": "chat" }],

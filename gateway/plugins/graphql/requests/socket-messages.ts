@@ -7,6 +7,7 @@ import {
   isRecord,
   jsonObjectOf,
   type MessageInspector,
+  type MessageObserver,
   type MessageVerdict,
   textOfJsonObject,
 } from "@sluice/plugin-sdk";
@@ -20,10 +21,9 @@ const protocols: ReadonlySet<string> = new Set(["graphql-transport-ws", "graphql
 /** Types of messages that begin an operation, in both protocols. */
 const START = "start";
 const beginning: ReadonlySet<unknown> = new Set(["subscribe", START]);
-const others: ReadonlySet<unknown> = new Set([
-  ...["connection_init", "ping", "pong", "complete"],
-  ...["stop", "connection_terminate"],
-]);
+/** Types of messages that end an operation. */
+const ending: ReadonlySet<unknown> = new Set(["complete", "stop"]);
+const others: ReadonlySet<unknown> = new Set([...["connection_init", "ping", "pong"], "connection_terminate"]);
 const members = ["id", "type", "payload"];
 
 /** The code for invalid messages, of both protocols. */
@@ -43,16 +43,22 @@ export interface SocketMessagesOptions {
   readonly limit: number;
   /** If false, operations are forwarded in spite of their refusals. */
   readonly enforce: boolean;
-  /** Called for each operation. */
-  readonly onOperation: (read: ReadGraphqlRequest) => void;
+  /** Observes the messages of the service; null: they pass unread. */
+  readonly results: MessageObserver | null;
+  /** Called for each operation of the client, with its id. */
+  readonly onOperation: (id: string, read: ReadGraphqlRequest) => void;
+  /** Called if the client ends an operation. */
+  readonly onStop: (id: string) => void;
 }
 
 export class SocketMessages implements MessageInspector {
   readonly limit: number;
+  readonly upstream: MessageObserver | null;
   readonly #options: SocketMessagesOptions;
 
   constructor(options: SocketMessagesOptions) {
     this.limit = options.limit;
+    this.upstream = options.results;
     this.#options = options;
   }
 
@@ -70,6 +76,10 @@ export class SocketMessages implements MessageInspector {
     if (Object.keys(value).some((name) => members.some((member) => isVariantOf(name, member))))
       return invalid("A message has a member whose name differs from another only by letter case");
     const { id, type, payload } = value;
+    if (ending.has(type)) {
+      if (typeof id === "string") this.#options.onStop(id);
+      return null;
+    }
     if (!beginning.has(type)) return others.has(type) ? null : invalid("A message has an unknown type");
     if (typeof id !== "string" || id === "") return invalid("An operation must have an id");
     return this.#operation({ text, id, payload, isOlder: type === START });
@@ -87,7 +97,7 @@ export class SocketMessages implements MessageInspector {
     readonly isOlder: boolean;
   }): MessageVerdict {
     const { document, ...read } = this.#options.reader.readPayload(payload);
-    this.#options.onOperation(read);
+    this.#options.onOperation(id, read);
     if (read.refusal !== null && this.#options.enforce) {
       const { message, code, limit } = read.refusal;
       const extensions = limit === undefined ? { code } : { code, limit: limit.name, maximum: limit.maximum };
