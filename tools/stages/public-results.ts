@@ -1,19 +1,15 @@
 /** The last results of the stage `public`, which the repository keeps, because not every run repeats them. */
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repositoryRoot } from "../check/source-files.ts";
 import { hasFailed, type StageResult } from "./result.ts";
+import { type TestedCommit, testedCommit } from "./tested-commit.ts";
 
 const folder = join(repositoryRoot, "test/public");
 
 /** A line of the page test/public/results.md. */
-export interface KeptResult {
+export interface KeptResult extends TestedCommit {
   readonly subject: string;
-  /** UTC, as year, month and day. */
-  readonly date: string;
-  /** The commit that was tested; with a plus sign if files were changed. */
-  readonly commit: string;
   readonly passed: number;
   readonly failed: number;
   /** The number of reasons for a failure other than failed tests. */
@@ -53,14 +49,7 @@ export function renderResults(kept: readonly KeptResult[]): string {
 export function keepResult(subject: string, result: StageResult): void {
   const data = join(folder, "results.json");
   const before = existsSync(data) ? (JSON.parse(readFileSync(data, "utf8")) as Record<string, KeptResult>) : {};
-  const git = (...args: readonly string[]) =>
-    execFileSync("git", args, { cwd: repositoryRoot, encoding: "utf8" }).trim();
-  const isChanged = git("status", "--porcelain", "--", ".", ":!test/public/results.*") !== "";
-  const about = {
-    subject,
-    date: new Date().toISOString().slice(0, 10),
-    commit: `${git("rev-parse", "--short=10", "HEAD")}${isChanged ? "+" : ""}`,
-  };
+  const about = { subject, ...testedCommit("test/public/results.*") };
   const kept = { ...before, [result.stage]: keptResult(result, about) };
   writeFileSync(data, `${JSON.stringify(kept, null, 2)}\n`);
   writeFileSync(join(folder, "results.md"), renderResults(Object.values(kept)));

@@ -1,7 +1,8 @@
-/** Generates the reference page of conformance from the kept results of `npm run test:public`. */
+/** Generates the reference page of conformance from the kept results of `npm run test:public` and `npm run fuzz`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type GeneratedFile, generatedPage } from "../../../crds/model/src/generate/files.ts";
+import { keptLongRuns } from "../../stages/long-runs.ts";
 import type { KeptResult } from "../../stages/public-results.ts";
 
 const results = join(import.meta.dirname, "../../../test/public/results.json");
@@ -64,6 +65,10 @@ This page lists the suites, clients and servers of other projects with which Slu
 
 These suites are too large to run with every change. \`npm run test:public\` runs them and keeps the results in [test/public](../../test/public/results.md); \`npm run generate\` writes them to this page. A skipped test counts as failed.`;
 
+const longRuns = `## Long runs of random tests
+
+The random tests of \`npm test\` have few cases, and other ones in each run. \`npm run fuzz\` runs many, and \`npm run fuzz -- --record\` keeps the runs that pass. \`--only\`, \`--cases\` and \`--seed\` repeat one of them ([fuzz.ts](../../test/conformance/fuzz.ts)).`;
+
 const gatewayApi = `## Gateway API
 
 \`npm run test:conformance\` runs the conformance suite of the Gateway API and keeps its [report](conformance/gateway-api.md). Tests of its core features run in \`npm run test:e2e -- gateway-api\` ([core.test.ts](../../test/e2e/gateway-api/core.test.ts)).`;
@@ -82,12 +87,22 @@ export function conformancePage(): GeneratedFile {
     stage,
     `[${test.split("/").at(-1)}](../../${test})`,
   ]);
+  const long = Object.entries(keptLongRuns()).map(([what, { date, commit, cases, seed, seconds }]) => [
+    what,
+    ...[date, commit, cases, seed, seconds],
+  ]);
   const content = [
     intro,
     table(["suite", "date", "commit", "passed", "failed"], last),
     "## With every change",
     table(["suite or client", "runs in", "test"], always),
+    longRuns,
+    table(["what", "date", "commit", "cases", "seed", "seconds"], long),
     gatewayApi,
   ].join("\n\n");
-  return generatedPage("docs/reference/conformance.md", content, "test/public/results.json");
+  return generatedPage(
+    "docs/reference/conformance.md",
+    content,
+    "test/public/results.json and test/conformance/long-runs.json",
+  );
 }
