@@ -65,9 +65,29 @@ test("an instance stops after the last exchange that uses it, and waits for exch
   events.length = 0;
   endExchange(second);
   endExchange(first);
-  assert.deepEqual(events, []);
+  assert.deepEqual(events, ["stop 200"], "the first configuration has no instance with 200");
   endExchange(first);
-  assert.deepEqual(events.toSorted(), ["stop 1", "stop 200"]);
+  assert.deepEqual(events, ["stop 200", "stop 1"]);
+});
+
+test("an exchange of an old configuration, such as a WebSocket, does not keep the instances of later ones", () => {
+  const { events, serve } = startLifecycle();
+  const first = serve([cors(1)]);
+  first.exchanges.open = 1;
+  const second = serve([cors(1), termination(200)]);
+  second.exchanges.open = 1;
+  serve([cors(2), termination(200)]);
+  serve([cors(3)]);
+  serve([cors(4)]);
+  assert.deepEqual(
+    events.splice(0).filter((event) => event.startsWith("stop")),
+    ["stop 2", "stop 3"],
+    "the second configuration still uses 200, and both use 1",
+  );
+  endExchange(second);
+  assert.deepEqual(events.splice(0), ["stop 200"]);
+  endExchange(first);
+  assert.deepEqual(events, ["stop 1"]);
 });
 
 test("closing the lifecycle stops all instances, also those of replaced configurations", async () => {

@@ -2,8 +2,10 @@
 import type { ExchangeCount, Runtime } from "../compile/runtime.ts";
 import type { PluginInstance } from "../plugin-services/plugin-instance.ts";
 
-/** A replaced runtime: its exchanges, and the instances to stop once it and all older runtimes have no exchanges. */
+/** A replaced runtime: its exchanges, and the instances to stop once neither it nor an older one may use them. */
 interface Replaced {
+  /** The number of runtimes before it. */
+  readonly index: number;
   readonly exchanges: ExchangeCount;
   readonly removed: PluginInstance[];
 }
@@ -11,15 +13,22 @@ interface Replaced {
 export class PluginLifecycle {
   /** The oldest first, because an exchange of an old runtime may use an instance that only a later runtime lacks. */
   readonly #replaced: Replaced[] = [];
+  /** The index of the first runtime with the instance. */
+  readonly #first = new WeakMap<PluginInstance, number>();
+  #runtimes = 0;
   readonly #stopping = new Set<Promise<void>>();
 
   /** Must be called after each swap, before requests use the new runtime. */
   replaced(previous: Runtime | null, current: Runtime): void {
     const { added, removed } = current.instancesSince(previous);
-    for (const instance of added) void instance.start();
+    const index = this.#runtimes++;
+    for (const instance of added) {
+      this.#first.set(instance, index);
+      void instance.start();
+    }
     if (previous === null) return;
     const { exchanges } = previous;
-    this.#replaced.push({ exchanges, removed: [...removed] });
+    this.#replaced.push({ index: index - 1, exchanges, removed: [...removed] });
     exchanges.onIdle = () => this.#release();
     this.#release();
   }
@@ -33,8 +42,8 @@ export class PluginLifecycle {
 
   /**
    * Removes the runtimes without exchanges from the list, so that the list is never longer than the number of runtimes
-   * with exchanges. The instances that a removed runtime had to stop are stopped now if no older runtime is left, and
-   * otherwise together with those of the next older runtime.
+   * with exchanges. The instances that a removed runtime had to stop are stopped now, except those that the next older
+   * runtime of the list has, too. A connection of a day must not keep the instances of all changes of that day.
    */
   #release(): void {
     for (let at = this.#replaced.length - 1; at >= 0; at--) {
@@ -42,9 +51,15 @@ export class PluginLifecycle {
       if (entry === undefined || entry.exchanges.open > 0) continue;
       this.#replaced.splice(at, 1);
       const older = this.#replaced[at - 1];
-      if (older === undefined) this.#stop(entry.removed);
-      else older.removed.push(...entry.removed);
+      const isUsed = (instance: PluginInstance) => older !== undefined && older.index >= this.#firstOf(instance);
+      const { kept = [], ended = [] } = Object.groupBy(entry.removed, (one) => (isUsed(one) ? "kept" : "ended"));
+      older?.removed.push(...kept);
+      this.#stop(ended);
     }
+  }
+
+  #firstOf(instance: PluginInstance): number {
+    return this.#first.get(instance) ?? 0;
   }
 
   #stop(instances: readonly PluginInstance[]): void {
