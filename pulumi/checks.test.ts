@@ -95,6 +95,20 @@ test("the range of ports for Gateways must not be empty", () => {
   ]);
 });
 
+test("a port for connections that are not HTTP must not be one that nodes open for Gateways", () => {
+  const ports = [9999, 10_000, 10_999, 11_000];
+  const streams = ports.map((port) => ({ name: `p${port}`, port, servicePort: port, tls: false }));
+  const range = "(gatewayApi.firstPort 10000 to lastPort 10999): choose another port, or another range";
+  assert.deepEqual(faultsOf({ values: { gateway: { streams } } }), [
+    `gateway.streams[1].port: 10000 is one of the ports that nodes open for Gateways ${range}`,
+    `gateway.streams[2].port: 10999 is one of the ports that nodes open for Gateways ${range}`,
+  ]);
+  assert.deepEqual(
+    faultsOf({ values: { gateway: { streams }, gatewayApi: { firstPort: 12_000, lastPort: 12_999 } } }),
+    [],
+  );
+});
+
 const pinned = (repository: string): string => `images.example.com/${repository}@sha256:${"0a".repeat(32)}`;
 
 test("images of plugins must be distinct and have a digest, and may have a tag too", () => {

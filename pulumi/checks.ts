@@ -74,6 +74,13 @@ function contradictions(release: Release): readonly ValuesFault[] {
       "gatewayApi.firstPort",
       `must be at most gatewayApi.lastPort (${gatewayApi.lastPort}), not ${gatewayApi.firstPort}`,
     ),
+    ...gateway.streams.flatMap(({ port }, index) =>
+      fault(
+        port >= gatewayApi.firstPort && port <= gatewayApi.lastPort,
+        `gateway.streams[${index}].port`,
+        `${port} is one of the ports that nodes open for Gateways (gatewayApi.firstPort ${gatewayApi.firstPort} to lastPort ${gatewayApi.lastPort}): choose another port, or another range`,
+      ),
+    ),
     ...fault(
       postgres.enabled && postgres.existingSecret !== "",
       "postgres.existingSecret",

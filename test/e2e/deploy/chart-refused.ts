@@ -38,6 +38,11 @@ const wrong: readonly (readonly [what: string, values: string, words: RegExp])[]
     "gatewayApi.firstPort=12000",
     /gatewayApi\.firstPort: must be at most gatewayApi\.lastPort \(10999\), not 12000/,
   ],
+  [
+    "a port for connections that is one of the ports for Gateways",
+    "gateway.streams[0].name=a,gateway.streams[0].port=10999,gateway.streams[0].servicePort=5432,gateway.streams[0].tls=false",
+    /gateway\.streams\[0\]\.port: 10999 is one of the ports that nodes open for Gateways \(gatewayApi\.firstPort 10000 to lastPort 10999\): choose/,
+  ],
   ["two databases", "postgres.enabled=true,postgres.existingSecret=x", /postgres.*: set only one of them/],
   ["two Redis servers", "redis.enabled=true,redis.host=x", /redis.*: set only one of them/],
   ["Kubernetes tokens without a ClusterRole", "namespaces={a},admin.kubernetes=true", /requires a ClusterRole/],
