@@ -11,7 +11,9 @@ export const targetSchema = record(
     updated_at: time("last changed"),
     upstream: owner("upstreams", "The upstream that the target belongs to."),
     target: text({
-      description: "Host name or address, with an optional port (default 8000).",
+      description:
+        "Host name or address, with an optional port (default 8000). Nodes look up names every 5 seconds, and a name " +
+        "with a single address for each new connection too, whatever the TTL of its records.",
       rule: "target",
       maxLength: 260,
     }),
