@@ -19,8 +19,18 @@ export interface CertificateSecretOptions {
   readonly manager: string;
 }
 
-/** Why the Secret must not be written: it exists and does not belong to the Certificate. Null: it may be written. */
+/** Maximum length of a Secret's name, as of a Certificate's. */
+const MAX_NAME = 253;
+
+/** Why the Secret cannot or must not be written. Null: it may be written. */
 export function secretFault(owner: SecretOwner, found: Resource | null | undefined): string | null {
+  const added = acmeSecretName("").length;
+  if (owner.name.length + added > MAX_NAME)
+    return (
+      `no certificate is ordered, because metadata.name has ${owner.name.length} characters: the name of the Secret ` +
+      `for the certificate is ${added} characters longer, and ${MAX_NAME} are allowed. Give the Certificate a ` +
+      `metadata.name of at most ${MAX_NAME - added} characters`
+    );
   if (!found) return null;
   if (found.metadata.annotations?.[CERTIFICATE_ANNOTATION] === owner.name) return null;
   return (

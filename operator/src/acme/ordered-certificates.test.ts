@@ -96,3 +96,15 @@ test("nothing is ordered while a Secret that was not created for the Certificate
   put("Secret", name, { type: "kubernetes.io/tls", data: {}, metadata: madeFor("web") });
   assert.deepEqual(lines(), ["default/web: a.test"]);
 });
+
+test("a Certificate is ordered if the name of its Secret, which is five characters longer than its own, is not too long", () => {
+  const { put, lines } = scene();
+  put("Certificate", "a".repeat(248), { spec: { acme: {}, snis: names("a.test") } });
+  put("Certificate", "b".repeat(249), { spec: { acme: {}, snis: names("b.test") } });
+  const [one, other] = lines();
+  assert.match(one ?? "", /^default\/a+: a\.test$/);
+  assert.match(
+    other ?? "",
+    /because metadata\.name has 249 characters: .* a metadata\.name of at most 248 characters$/,
+  );
+});
