@@ -4,6 +4,7 @@ import { machineClock } from "./machine-clock.ts";
 import { AcmeProblem } from "./problem.ts";
 import {
   configurationDigest,
+  digestIfReadable,
   digestOfChain,
   domainsOf,
   isNeeded,
@@ -17,7 +18,16 @@ import { runOrder } from "./run-order.ts";
 import { AcmeSession, type ExternalAccountBinding } from "./session.ts";
 import { StorageFailure, withStorageFailures } from "./storage-failure.ts";
 import { type AcmeTransport, createTransport } from "./transport.ts";
-import type { AcmeClock, AcmeLog, AcmeRenewal, AcmeState, AcmeStorage, OrderedCertificate } from "./types.ts";
+import {
+  type AcmeClock,
+  type AcmeLog,
+  type AcmeRenewal,
+  type AcmeState,
+  type AcmeStorage,
+  freshState,
+  isSameCertificate,
+  type OrderedCertificate,
+} from "./types.ts";
 
 export interface AcmeOrdersOptions {
   readonly storage: AcmeStorage;
@@ -102,7 +112,8 @@ class Orders implements AcmeOrders {
   readonly #transport: AcmeTransport;
   readonly #closing = new AbortController();
   readonly #followed = new Map<string, Followed>();
-  readonly #running = new Set<Promise<void>>();
+  /** The last run of each certificate, by its id. */
+  readonly #running = new Map<string, Promise<void>>();
   readonly #sessions = new Map<string, Promise<AcmeSession>>();
   readonly #lanes = Array.from({ length: MOST_ORDERS }, () => ({ length: 0, end: Promise.resolve<unknown>(null) }));
 
@@ -124,7 +135,7 @@ class Orders implements AcmeOrders {
     for (const [id, certificate] of given) {
       const followed = this.#followed.get(id);
       if (followed === undefined) this.#start(certificate);
-      else if (!isSame(followed.certificate, certificate)) {
+      else if (!isSameCertificate(followed.certificate, certificate)) {
         followed.certificate = certificate;
         followed.wake.abort();
       }
@@ -137,7 +148,7 @@ class Orders implements AcmeOrders {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    const ended = Promise.all(this.#running);
+    const ended = Promise.all(this.#running.values());
     // A CA that does not answer must not delay the end of the process.
     const grace = new AbortController();
     const waited = machineClock.sleep(CLOSE_GRACE, grace.signal).catch(() => undefined);
@@ -151,9 +162,16 @@ class Orders implements AcmeOrders {
     const [wake, gone] = [new AbortController(), new AbortController()];
     const unknown = { status: null, hasAskedCa: false, storageFailures: 0, hasNewAccount: false };
     const followed: Followed = { certificate, wake, gone, ...unknown };
-    this.#followed.set(certificate.id, followed);
-    const running = this.#run(followed).finally(() => this.#running.delete(running));
-    this.#running.add(running);
+    const { id } = certificate;
+    this.#followed.set(id, followed);
+    // A run that has just been ended may still remove its challenges.
+    const before = this.#running.get(id) ?? Promise.resolve();
+    const running = before
+      .then(() => this.#run(followed))
+      .finally(() => {
+        if (this.#running.get(id) === running) this.#running.delete(id);
+      });
+    this.#running.set(id, running);
   }
 
   async #run(followed: Followed): Promise<void> {
@@ -203,7 +221,7 @@ class Orders implements AcmeOrders {
       this.#show(step, "waiting");
       return state.nextAttempt;
     }
-    const digest = certificate.cert === null ? null : digestOrNull(certificate.cert);
+    const digest = certificate.cert === null ? null : digestIfReadable(certificate.cert);
     if (state.issued !== null && state.issued.certificate !== digest && isWithin(state.issued.at, ARRIVAL, now))
       return state.issued.at + ARRIVAL;
     if (isNeeded(certificate, now) || state.order !== null) return this.#order(step, end);
@@ -285,6 +303,7 @@ class Orders implements AcmeOrders {
         storage: this.#storage,
         clock: this.#clock,
         signal: end,
+        closing: this.#closing.signal,
         saveOrder: (order) => save({ ...state, order }),
       });
       await this.#storage.putCertificate(certificate.id, pair);
@@ -361,27 +380,8 @@ class Orders implements AcmeOrders {
   }
 }
 
-const freshState = (subject: string): AcmeState => ({
-  subject,
-  order: null,
-  failures: 0,
-  error: null as AcmeErrorText | null,
-  nextAttempt: null,
-  renewal: null,
-  issued: null,
-});
-
-const isSame = (one: OrderedCertificate, other: OrderedCertificate): boolean =>
-  one.cert === other.cert &&
-  one.name === other.name &&
-  JSON.stringify([one.acme, one.snis]) === JSON.stringify([other.acme, other.snis]);
-
 /** Whether this time has begun and not ended. A beginning in the future is from a time at which the clock was wrong. */
 const isWithin = (from: number, milliseconds: number, now: number): boolean => now >= from && now < from + milliseconds;
 
 const timeText = (time: number | null | undefined): string | null =>
   time === null || time === undefined ? null : new Date(time).toISOString();
-
-function digestOrNull(chain: string): string | null {
-  return certificateDetails(chain) === null ? null : digestOfChain(chain);
-}

@@ -55,6 +55,10 @@ export function isNeeded({ cert, ...certificate }: OrderedCertificate, now: numb
 /** SHA-256 in hex of the first certificate of a chain. */
 export const digestOfChain = (chain: string): string => hash("sha256", new X509Certificate(chain).raw);
 
+/** Null: the chain cannot be read. */
+export const digestIfReadable = (chain: string): string | null =>
+  certificateDetails(chain) === null ? null : digestOfChain(chain);
+
 /** Why a chain that the CA has issued for these names and this key cannot be used; null: it can. */
 export function chainFault(
   chain: string,

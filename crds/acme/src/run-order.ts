@@ -16,7 +16,10 @@ export interface OrderRun {
   readonly session: AcmeSession;
   readonly storage: Pick<AcmeStorage, "publishChallenges">;
   readonly clock: AcmeClock;
+  /** Aborted when the process ends, or the certificate is no longer ordered. */
   readonly signal: AbortSignal;
+  /** Aborted when the process ends: the next one continues with the challenges. */
+  readonly closing: AbortSignal;
   /** Stores the order before its next step; null: there is none. */
   readonly saveOrder: (order: AcmeState["order"]) => Promise<void>;
 }
@@ -29,7 +32,7 @@ const PATIENCE = 5 * 60_000;
 
 /** @throws AcmeProblem if the CA refuses, or does not finish in time. */
 export async function runOrder(run: OrderRun): Promise<{ readonly cert: string; readonly key: string }> {
-  const { session, storage, certificate, domains, signal } = run;
+  const { session, storage, certificate, domains, closing } = run;
   const { order: started, key } = await resumeOrPlace(run);
   let order = started;
   try {
@@ -38,8 +41,8 @@ export async function runOrder(run: OrderRun): Promise<{ readonly cert: string; 
       order = await untilChanged(run, order, ["pending"]);
     }
   } finally {
-    // An earlier process may have left challenges, too. After an abort, the next process continues with them.
-    if (!signal.aborted) await storage.publishChallenges(certificate.id, []).catch(() => undefined);
+    // An earlier process may have left challenges, too.
+    if (!closing.aborted) await storage.publishChallenges(certificate.id, []).catch(() => undefined);
   }
   if (order.status === "ready") order = await session.finalize(order, domains, key);
   order = await untilChanged(run, order, ["ready", "processing"]);
@@ -72,14 +75,16 @@ async function resumeOrPlace(run: OrderRun): Promise<{ readonly order: Order; re
 
 /** Lets the nodes answer the challenges of all names that are not validated yet, and the CA validate them. */
 async function validate(run: OrderRun, order: Order): Promise<void> {
-  const { session, storage, certificate } = run;
+  const { session, storage, certificate, signal, closing } = run;
   const pending = (await session.authorizations(order)).filter(({ status }) => status === "pending");
   const challenges = pending.map((authorization) => ({
     authorization,
     challenge: wantedChallenge(run, authorization),
   }));
   const published = await Promise.all(challenges.map((each) => publishedChallenge(session, each)));
-  await unlessAborted(storage.publishChallenges(certificate.id, published), run.signal);
+  // The challenges must not arrive after their removal: only the end of the process interrupts the wait for nodes.
+  await unlessAborted(storage.publishChallenges(certificate.id, published), closing);
+  signal.throwIfAborted();
   for (const { challenge } of challenges) await session.startValidation(challenge);
   await untilValidated(run, order);
 }

@@ -30,6 +30,8 @@ export interface TestCa {
   }[];
   /** The problem of the validation; null: names are valid. */
   validationProblem: object | null;
+  /** Whether validations end. */
+  validates: boolean;
   /** The suggested window of renewal; null: the CA has none. */
   renewalWindow: { start: string; end: string } | null;
   /** Validity of certificates in milliseconds from the CA's time, which is that of `now`. */
@@ -141,7 +143,7 @@ export async function startTestCa(test: TestContext): Promise<TestCa> {
         return { body: { status, identifier: { type: "dns", value: order?.domains[Number(second)] }, challenges } };
       }
       case "challenge":
-        if (order) {
+        if (order && ca.validates) {
           order.validated = true;
           order.status = ca.validationProblem === null ? "ready" : "invalid";
         }
@@ -207,6 +209,7 @@ export async function startTestCa(test: TestContext): Promise<TestCa> {
     orders: [],
     faults: [],
     validationProblem: null,
+    validates: true,
     renewalWindow: null,
     validity: 90 * 24 * 3_600_000,
     now: Date.now,

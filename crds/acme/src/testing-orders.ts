@@ -57,6 +57,8 @@ export class MemoryStorage implements AcmeStorage {
   /** Called with the method of each write; may throw. */
   onWrite: (method: string) => void = () => {};
   onPair: (id: string) => void = () => {};
+  /** Resolves when the nodes have the challenges. */
+  onPublish: (challenges: readonly AcmeChallenge[]) => Promise<void> = async () => {};
   /** Called before each read of a state. */
   onRead: () => void = () => {};
 
@@ -83,6 +85,7 @@ export class MemoryStorage implements AcmeStorage {
   async publishChallenges(_id: string, challenges: readonly AcmeChallenge[]) {
     this.onWrite("publishChallenges");
     this.published.push(challenges);
+    await this.onPublish(challenges);
   }
 }
 
@@ -95,6 +98,8 @@ export interface TestOrders {
   readonly statuses: AcmeStatus[];
   /** Follows this certificate; a new pair is followed as soon as it is stored. */
   follow(members?: Partial<OrderedCertificate>): void;
+  /** Follows no certificate. */
+  unfollow(): void;
   close(): Promise<void>;
 }
 
@@ -128,5 +133,13 @@ export function startOrders(
     orders.follow([followed]);
   };
   storage.onPair = (id) => follow({ cert: storage.pairs.get(id)?.cert ?? null });
-  return { storage, clock: ownClock, log, statuses, follow, close: () => orders.close() };
+  return {
+    storage,
+    clock: ownClock,
+    log,
+    statuses,
+    follow,
+    unfollow: () => orders.follow([]),
+    close: () => orders.close(),
+  };
 }

@@ -14,6 +14,11 @@ export interface OrderedCertificate {
   readonly cert: string | null;
 }
 
+export const isSameCertificate = (one: OrderedCertificate, other: OrderedCertificate): boolean =>
+  one.cert === other.cert &&
+  one.name === other.name &&
+  JSON.stringify([one.acme, one.snis]) === JSON.stringify([other.acme, other.snis]);
+
 /** An account at a CA. */
 export interface AcmeAccount {
   /** The private key in PEM. */
@@ -23,7 +28,7 @@ export interface AcmeAccount {
 }
 
 /**
- * The state of a certificate between two steps, as JSON. It survives restarts, so that no order is placed twice and no
+ * The state of a certificate between two steps, as JSON. It survives restarts, so that an order is continued and no
  * pause after a failure is forgotten. While an order is under way, it contains a private key.
  */
 export interface AcmeState {
@@ -41,6 +46,17 @@ export interface AcmeState {
   /** The SHA-256 of the last certificate that was stored, when, and for how long no other is ordered; null: none. */
   readonly issued: { readonly certificate: string; readonly at: number; readonly pause: number } | null;
 }
+
+/** The state of a certificate that was never ordered with this configuration. */
+export const freshState = (subject: string): AcmeState => ({
+  subject,
+  order: null,
+  failures: 0,
+  error: null,
+  nextAttempt: null,
+  renewal: null,
+  issued: null,
+});
 
 /** Times are Unix times in milliseconds. */
 export interface AcmeRenewal {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before as beforeAll, test } from "node:test";
 import { type AcmeChallenge, type Certificate, checkEntity } from "@sluice/model";
 import { bootstrapDatabase } from "../../../test/conformance/store/database.ts";
+import { firstKeyPair } from "../../../tools/programs/pairs.ts";
 import type { Database } from "../database/driver.ts";
 import { openEmbedded } from "../database/embedded/embedded.ts";
 import { readChanges } from "../database/read-changes.ts";
@@ -55,6 +56,22 @@ test("challenges in the database reach the nodes with their certificate, and are
   await store.write([{ op: "remove", collection: "certificates", by: { id: entity.id } }]);
   await deleteOldAcmeOrders(database);
   assert.equal(await readAcmeState(database, entity.id), null, "the order of a removed certificate is forgotten");
+});
+
+test("a process that takes over removes the challenges of certificates that are no longer ordered", async () => {
+  const store = createDatabaseStore(database, async () => null);
+  const [{ cert, key }, domains] = [firstKeyPair, ["ended.example"]];
+  const entity = checkEntity("certificates", { cert, key, acme: { domains } }).value as Certificate;
+  await store.write([{ op: "create", collection: "certificates", entity }]);
+  await writeAcmeChallenges(database, entity.id, [challenge]);
+  await store.write([{ op: "replace", collection: "certificates", entity: { ...entity, acme: null } }]);
+  const { revision } = await readChanges(database, null);
+  await deleteOldAcmeOrders(database);
+  const { change } = await readChanges(database, revision);
+  const [changed] = (change?.put.certificates ?? []) as readonly { readonly id: string; readonly _sluice?: unknown }[];
+  assert.deepEqual([changed?.id, changed?._sluice], [entity.id, undefined]);
+  await writeAcmeChallenges(database, entity.id, []);
+  assert.equal((await database.query("select * from acme_orders")).length, 0, "a removal stores nothing");
 });
 
 test("one process at a time may order: another one takes over after a release, or after 20 seconds of silence", async () => {

@@ -59,24 +59,30 @@ export async function writeAcmeOrder(
   );
 }
 
-/** Resolves to the revision in which nodes have the challenges. */
+/** Resolves to the revision in which nodes have the challenges. An empty list removes them, and stores nothing. */
 export async function writeAcmeChallenges(
   database: Database,
   id: string,
   challenges: readonly AcmeChallenge[],
 ): Promise<number> {
   return database.transaction(async (connection) => {
-    await connection.query(
-      `insert into acme_orders (certificate_id, challenges) values ($1::uuid, $2::text::jsonb)
-        on conflict (certificate_id) do update set challenges = excluded.challenges`,
-      [id, challenges.length === 0 ? null : JSON.stringify(challenges)],
-    );
+    if (challenges.length === 0)
+      await connection.query("update acme_orders set challenges = null where certificate_id = $1::uuid", [id]);
+    else
+      await connection.query(
+        `insert into acme_orders (certificate_id, challenges) values ($1::uuid, $2::text::jsonb)
+          on conflict (certificate_id) do update set challenges = excluded.challenges`,
+        [id, JSON.stringify(challenges)],
+      );
     const [row] = await connection.query("select number from revision");
     return Number(row?.number);
   });
 }
 
-/** Forgets the orders of certificates that no longer exist. */
+/** Forgets the orders of certificates that are no longer ordered. Nodes no longer answer their challenges. */
 export async function deleteOldAcmeOrders(database: Database): Promise<void> {
-  await database.query("delete from acme_orders where certificate_id not in (select id from certificates)");
+  const isOld = "certificate_id not in (select id from certificates where acme is not null)";
+  // Nodes learn of this change, and not of the deletion.
+  await database.query(`update acme_orders set challenges = null where challenges is not null and ${isOld}`);
+  await database.query(`delete from acme_orders where ${isOld}`);
 }
