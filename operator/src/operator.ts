@@ -1,9 +1,11 @@
 /** The operator as stages: watch -> derive -> translate -> publish -> acme -> status, and the listener. */
 import type { AddressInfo } from "node:net";
 import type { ResourceClient, RevisionStorage, StateBackend } from "@sluice/crds";
+import type { AcmeNumbers } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createAcmeAccounts } from "./acme/accounts.ts";
+import { createOrderMetrics } from "./acme/acme-metrics.ts";
 import { type AcmeStageOptions, createAcmeStage, disabledAcme } from "./acme/acme-stage.ts";
 import { createStoredOrders } from "./acme/stored-orders.ts";
 import { createDeriveStage } from "./derive/derive-stage.ts";
@@ -195,7 +197,15 @@ function createStages(options: StagesOptions) {
 
   const reporting = { ...shared, derive, translate, publish, gate, events, manager: OPERATOR_MANAGER };
   const accounts = createAcmeAccounts(secrets);
-  const acme = orders && ordering && createAcmeStage({ ...reporting, ...ordering, accounts, stored: orders });
+  const acme =
+    orders &&
+    ordering &&
+    createAcmeStage({
+      ...reporting,
+      ...ordering,
+      ...{ accounts, stored: orders },
+      onOrder: createOrderMetrics(shared.metrics.registry, (): Iterable<AcmeNumbers> => acme?.numbers() ?? []),
+    });
   const status = createStatusStage({ ...reporting, watch: derived, acme: acme ?? disabledAcme });
   const deployments = nodeDeployment && createFleetDeployments({ ...shared, template: nodeDeployment });
   const objectWriter =

@@ -6,6 +6,7 @@ import { nodeScraped } from "../../gateway/src/admin/information/nodes/node-metr
 import { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 import { addedLabels, runtimeRegistry } from "../../gateway/src/metrics/runtime-metrics.ts";
 import type { MetricDescription } from "../../gateway/src/metrics/table.ts";
+import { createOrderMetrics } from "../../operator/src/acme/acme-metrics.ts";
 import {
   createCertificateMetrics,
   createOperatorMetrics,
@@ -72,6 +73,7 @@ function operatorMetrics(): readonly RegisteredMetric[] {
     nodes: () => ({ current: 0, lagging: 0, silent: 0 }),
   });
   createCertificateMetrics(registry);
+  createOrderMetrics(registry, () => []);
   createRestMetrics(registry);
   createWebhookMetrics(registry, "");
   return metricsIn(registry);

@@ -1,6 +1,13 @@
 /** Follows certificates, and orders each when it is needed: one order at a time for a certificate, few in total. */
-import { type AcmeErrorText, type AcmeStatus, certificateDetails } from "@sluice/model";
+import {
+  type AcmeErrorText,
+  type AcmeNumbers,
+  type AcmeStatus,
+  certificateDetails,
+  type EndedOrder,
+} from "@sluice/model";
 import { machineClock } from "./machine-clock.ts";
+import { MOST_NUMBERS, numbersOf, orderKindOf } from "./numbers.ts";
 import { AcmeProblem } from "./problem.ts";
 import {
   configurationDigest,
@@ -8,6 +15,8 @@ import {
   digestOfChain,
   domainsOf,
   isNeeded,
+  isoTimeOrNull,
+  isWithin,
   pauseAfter,
   pauseAfterSuccess,
   refusalOf,
@@ -42,6 +51,8 @@ export interface AcmeOrdersOptions {
   readonly log: AcmeLog;
   /** Called after each change of a status. */
   readonly onStatus?: (id: string, status: AcmeStatus) => void;
+  /** Called after each order that has ended with a certificate, and after each failed attempt. */
+  readonly onOrder?: (order: EndedOrder) => void;
   /** Default: the machine's clock. */
   readonly clock?: AcmeClock;
   /** From 0 to less than 1. Default: Math.random. */
@@ -54,6 +65,8 @@ export interface AcmeOrders {
   follow(certificates: readonly OrderedCertificate[]): void;
   /** Null: no such certificate is followed, or its state has not been read yet. */
   status(id: string): AcmeStatus | null;
+  /** The certificates that are followed and whose state has been read, at most 10,000. */
+  numbers(): Iterable<AcmeNumbers>;
   /** Stops at the next step. The stored states let another process continue the orders. */
   close(): Promise<void>;
 }
@@ -146,6 +159,11 @@ class Orders implements AcmeOrders {
     return this.#followed.get(id)?.status ?? null;
   }
 
+  *numbers(): Generator<AcmeNumbers> {
+    for (const { certificate, status } of this.#followed.values().take(MOST_NUMBERS))
+      if (status !== null) yield numbersOf(certificate, status);
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
     const ended = Promise.all(this.#running.values());
@@ -165,8 +183,7 @@ class Orders implements AcmeOrders {
     const { id } = certificate;
     this.#followed.set(id, followed);
     // A run that has just been ended may still remove its challenges.
-    const before = this.#running.get(id) ?? Promise.resolve();
-    const running = before
+    const running = (this.#running.get(id) ?? Promise.resolve())
       .then(() => this.#run(followed))
       .finally(() => {
         if (this.#running.get(id) === running) this.#running.delete(id);
@@ -317,6 +334,7 @@ class Orders implements AcmeOrders {
         { certificate: certificate.name, domains: domainsOf(certificate), directory, notAfter },
         "ordered a certificate",
       );
+      this.#options.onOrder?.({ kind: orderKindOf(certificate), result: "issued" });
       return this.#clock.now();
     } catch (error) {
       this.#sessions.delete(directory);
@@ -340,6 +358,7 @@ class Orders implements AcmeOrders {
     const order = isRefused ? null : step.state.order;
     const state = { ...step.state, order, failures, nextAttempt, error: problem.text };
     await save(state);
+    this.#options.onOrder?.({ kind: orderKindOf(step.certificate), result: "failed" });
     this.#show({ ...step, state }, "waiting");
     const { name } = step.certificate;
     const details = { certificate: name, ...problem.text, failures, nextAttempt: new Date(nextAttempt).toISOString() };
@@ -371,17 +390,11 @@ class Orders implements AcmeOrders {
       domains: domainsOf(certificate),
       directory,
       not_after: details?.not_after ?? null,
-      renew_at: timeText(state.renewal?.at),
-      next_attempt: timeText(state.nextAttempt),
+      renew_at: isoTimeOrNull(state.renewal?.at),
+      next_attempt: isoTimeOrNull(state.nextAttempt),
       failures: state.failures,
       error: state.error,
     };
     this.#options.onStatus?.(certificate.id, followed.status);
   }
 }
-
-/** Whether this time has begun and not ended. A beginning in the future is from a time at which the clock was wrong. */
-const isWithin = (from: number, milliseconds: number, now: number): boolean => now >= from && now < from + milliseconds;
-
-const timeText = (time: number | null | undefined): string | null =>
-  time === null || time === undefined ? null : new Date(time).toISOString();

@@ -138,3 +138,10 @@ export function pauseAfter(failures: number, retryAfter: number | null, random: 
   // Certificates that failed together are not tried together.
   return Math.max(Math.round(pause * (1 + random() / 10)), retryAfter ?? 0);
 }
+
+/** Whether this time has begun and not ended. A beginning in the future is from a time at which the clock was wrong. */
+export const isWithin = (from: number, milliseconds: number, now: number): boolean =>
+  now >= from && now < from + milliseconds;
+
+export const isoTimeOrNull = (time: number | null | undefined): string | null =>
+  time === null || time === undefined ? null : new Date(time).toISOString();

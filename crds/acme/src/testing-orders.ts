@@ -1,7 +1,7 @@
 /** Orders of tests: a storage in memory, and a clock that tests move. */
 import type { TestContext } from "node:test";
 import type { AcmeChallenge, AcmeStatus } from "@sluice/model";
-import { type AcmeOrdersOptions, createAcmeOrders } from "./orders.ts";
+import { type AcmeOrders, type AcmeOrdersOptions, createAcmeOrders } from "./orders.ts";
 import type { TestCa } from "./testing-ca.ts";
 import type { AcmeAccount, AcmeClock, AcmeState, AcmeStorage, OrderedCertificate } from "./types.ts";
 
@@ -91,6 +91,7 @@ export class MemoryStorage implements AcmeStorage {
 
 export interface TestOrders {
   readonly storage: MemoryStorage;
+  readonly orders: AcmeOrders;
   /** The clock, unless another one was given. */
   readonly clock: OrderClock;
   readonly log: string[];
@@ -135,6 +136,7 @@ export function startOrders(
   storage.onPair = (id) => follow({ cert: storage.pairs.get(id)?.cert ?? null });
   return {
     storage,
+    orders,
     clock: ownClock,
     log,
     statuses,

@@ -1,16 +1,19 @@
 /** The part of a node that orders certificates. */
 import type { AcmeOrders, AcmeOrdersOptions, OrderedCertificate } from "@sluice/acme";
 import type { AcmeOptions } from "@sluice/acme/options";
+import type { AcmeNumbers } from "@sluice/model/serving";
 
 export { acmeOptionsOf } from "@sluice/acme/options";
 
 export interface CertificateOrders {
   /** The certificates to order, after each change of them. */
   follow(certificates: readonly OrderedCertificate[]): void;
+  /** For metrics; empty while another process orders. */
+  numbers(): Iterable<AcmeNumbers>;
   close(): Promise<void>;
 }
 
-export type CreateOrdersOptions = Pick<AcmeOrdersOptions, "storage" | "log" | "onStatus"> & {
+export type CreateOrdersOptions = Pick<AcmeOrdersOptions, "storage" | "log" | "onStatus" | "onOrder"> & {
   readonly options: AcmeOptions;
 };
 

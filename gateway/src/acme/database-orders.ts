@@ -15,6 +15,7 @@ export function createDatabaseOrders({
   options,
   log,
   node,
+  onOrder,
 }: DatabaseOrdersOptions): CertificateOrders {
   const { database } = shared;
   let certificates: readonly OrderedCertificate[] = [];
@@ -36,6 +37,7 @@ export function createDatabaseOrders({
       orders = await createOrders({
         options,
         log,
+        onOrder,
         storage: createDatabaseStorage(shared),
         onStatus(id, status) {
           // One after the other: several connections could carry out two writes in the other order.
@@ -78,6 +80,7 @@ export function createDatabaseOrders({
         timer = setInterval(renewSoon, INTERVAL);
       }
     },
+    numbers: () => orders?.numbers() ?? [],
     async close() {
       stopped = true;
       clearInterval(timer);

@@ -43,11 +43,12 @@ export class FileOrders {
     };
   }
 
-  readonly open = async ({ options, log }: OpenOrdersOptions): Promise<CertificateOrders> => {
+  readonly open = async ({ options, log, onOrder }: OpenOrdersOptions): Promise<CertificateOrders> => {
     const folder = this.#folder;
     return createOrders({
       options,
       log,
+      onOrder,
       onStatus: (id, status) => this.#statuses.set(id, status),
       storage: {
         account: (directory) => folder.account(directory),

@@ -1,6 +1,6 @@
 /** Follows the certificates that a node serves, and starts to order once one of them has `acme`. */
 import type { AcmeOptions } from "@sluice/acme/options";
-import type { Snapshot } from "@sluice/model/serving";
+import type { AcmeNumbers, EndedOrder, Snapshot } from "@sluice/model/serving";
 import type { SourceLog } from "../sources/source.ts";
 import type { CertificateOrders } from "./certificate-orders.ts";
 import { OrderedCertificates } from "./ordered-certificates.ts";
@@ -10,7 +10,14 @@ export interface OpenOrdersOptions {
   readonly log: SourceLog;
   /** Identifies the process. */
   readonly node: string;
+  /** Counts the orders of this process. */
+  readonly onOrder: (order: EndedOrder) => void;
 }
+
+export type NodeOrdersOptions = Omit<OpenOrdersOptions, "onOrder"> & {
+  /** Called when there is a certificate to order; returns `onOrder`. */
+  readonly startCounting: () => OpenOrdersOptions["onOrder"];
+};
 
 /** Loads the modules that order with the node's source. */
 export type OpenOrders = (options: OpenOrdersOptions) => Promise<CertificateOrders>;
@@ -20,11 +27,20 @@ export class NodeOrders {
   readonly #log: SourceLog;
   readonly #ordered = new OrderedCertificates();
   #opened: Promise<CertificateOrders> | null = null;
+  #orders: CertificateOrders | null = null;
   #following: Promise<void> = Promise.resolve();
 
-  constructor(open: OpenOrders, options: OpenOrdersOptions) {
-    this.#open = () => open(options);
+  constructor(open: OpenOrders, { startCounting, ...options }: NodeOrdersOptions) {
+    this.#open = async () => {
+      this.#orders = await open({ ...options, onOrder: startCounting() });
+      return this.#orders;
+    };
     this.#log = options.log;
+  }
+
+  /** The certificates that this process orders, for metrics. */
+  numbers(): Iterable<AcmeNumbers> {
+    return this.#orders?.numbers() ?? [];
   }
 
   /** Called after each snapshot that the node serves. */

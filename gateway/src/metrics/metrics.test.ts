@@ -57,6 +57,26 @@ describe("createMetrics", () => {
     assert.deepEqual(await lines(metrics, name), [`${name}{} 1`]);
   });
 
+  it("shows orders of certificates only once the node orders", async () => {
+    const metrics = node();
+    assert.deepEqual(await lines(metrics, "sluice_acme"), []);
+    const count = metrics.startOrders();
+    count({ kind: "renewal", result: "failed" });
+    metrics.read({
+      orderedCertificates: () => [{ id: "c1", name: "a.example", expires: 1_900_000_000, renewal: 0, failures: 2 }],
+    });
+    const ofCertificate = '{node_id="node-1",certificate="c1"}';
+    assert.deepEqual(await lines(metrics, "sluice_acme"), [
+      'sluice_acme_orders_total{kind="first",result="issued"} 0',
+      'sluice_acme_orders_total{kind="first",result="failed"} 0',
+      'sluice_acme_orders_total{kind="renewal",result="issued"} 0',
+      'sluice_acme_orders_total{kind="renewal",result="failed"} 1',
+      `sluice_acme_certificate_expiry_timestamp_seconds${ofCertificate} 1900000000`,
+      `sluice_acme_certificate_renewal_timestamp_seconds${ofCertificate} 0`,
+      `sluice_acme_certificate_failures${ofCertificate} 2`,
+    ]);
+  });
+
   it("reports only the document that the node runs", async () => {
     const metrics = node();
     for (const config of [

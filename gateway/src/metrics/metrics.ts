@@ -1,6 +1,7 @@
 /** The metrics of a node, in Prometheus text format. One instance per node; nothing is global. */
 
 import { isDeepStrictEqual } from "node:util";
+import type { AcmeNumbers } from "@sluice/model/serving";
 import type {
   CounterMetric,
   CounterMetricOptions,
@@ -9,6 +10,7 @@ import type {
   RequestMetrics,
 } from "@sluice/plugin-sdk";
 import type { TargetHealthSample } from "../balance/health-report.ts";
+import { type AcmeMetrics, createAcmeMetrics } from "./acme-metrics.ts";
 import { createEventMetrics, type EventMetrics } from "./event-metrics.ts";
 import { createFleetMetrics, type FleetMetrics } from "./fleet-metrics.ts";
 import { Recorder } from "./recorder.ts";
@@ -66,6 +68,8 @@ export interface MetricReadings {
   heap(): Heap;
   targets(): Iterable<TargetHealthSample>;
   certificates(): Iterable<ServedCertificate>;
+  /** The certificates that this node orders. */
+  orderedCertificates(): Iterable<AcmeNumbers>;
   /** Unix seconds until which the OCSP response of each certificate is valid; 0: there is none. */
   stapledResponses(): Iterable<readonly [certificate: string, expires: number]>;
   /** Unix seconds at which the certificate of the push listener expires; null: it has none. */
@@ -82,6 +86,8 @@ export interface MetricReadings {
 export interface GatewayMetrics extends RequestMetrics, EventMetrics {
   /** Shows the metrics of limits with policy fleet from now on, and returns the functions that count their events. */
   startFleet: FleetMetrics["start"];
+  /** Shows the metric of orders from CAs from now on, and returns the function that counts them. */
+  startOrders: AcmeMetrics["start"];
   /** Records the duration of one call of a plugin's phase. */
   observePlugin(plugin: string, phase: string, seconds: number): void;
   read(readings: Partial<MetricReadings>): void;
@@ -205,7 +211,8 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     MAX_PLUGIN_SERIES,
   );
   const fleet = createFleetMetrics(counter);
-  const ofGateway = [...events.tables, ...fleet.tables, pluginSeconds];
+  const acme = createAcmeMetrics({ counter, gauge, certificates: () => now.orderedCertificates?.() ?? [] });
+  const ofGateway = [...events.tables, ...fleet.tables, ...acme.counted, pluginSeconds];
   const counted = [...Object.values(requests), ...ofGateway];
 
   const ofPlugins = new Map<string, { readonly plugin: string; readonly table: MetricTable }>();
@@ -290,6 +297,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
       () => (now.missingPlugins?.() ?? []).map((name) => [[name], 1]),
     ),
     gauge("sluice_entities", "Entities that the node serves", ["kind"], () => samplesOf(now.entities?.() ?? {})),
+    ...acme.read,
   ];
 
   function pluginTable(plugin: string, { name, labelNames, ...shape }: Omit<MetricDescription, "type">): MetricTable {
@@ -319,6 +327,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     ...events.counts,
     recorder: (labels) => new Recorder(labels, requests, ownSource),
     startFleet: fleet.start,
+    startOrders: acme.start,
     observePlugin(plugin, phase, seconds) {
       pluginSeconds.observe(pluginSeconds.of([plugin, phase]), seconds);
     },

@@ -127,7 +127,8 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     ? { source: given.source(sourceFacts), query: given.query, orders: given.orders }
     : await openSource(settings, log, sourceFacts);
   await opened?.join({ query, hasOperator: given.source === undefined && settings.source === "push" });
-  const orders = found.orders && new NodeOrders(found.orders, { options: acmeOptions, log, node });
+  const ordering = { options: acmeOptions, log, node, startCounting: metrics.startOrders };
+  const orders = found.orders && new NodeOrders(found.orders, ordering);
   const clusterCounters = query && (await createClusterCounters(query, log));
   const peers = opened === null ? [] : [opened.peer.address];
   const own = [settings.status, settings.push, ...peers, ...(given.ownListeners ?? [])];
@@ -229,6 +230,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     targets: () => (showsTargets(served) ? targetHealthSamples(workers.balancers()) : []),
     certificates: () => expiries.served(),
     stapledResponses: () => ocsp.expiries(),
+    orderedCertificates: () => orders?.numbers() ?? [],
     pushCertificate() {
       const certificate = source.ownCertificate?.() ?? null;
       return certificate === null ? null : certificateExpiry(certificate);

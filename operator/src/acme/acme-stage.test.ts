@@ -4,6 +4,7 @@ import type { AcmeOrdersOptions, OrderedCertificate } from "@sluice/acme";
 import { acmeSecretName, createDirectoryClient, type Resource } from "@sluice/crds";
 import type { AcmeStatus } from "@sluice/model";
 import { pino } from "pino";
+import { Registry } from "prom-client";
 import { temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { buildSnapshot, emptyBuild } from "../document/build-snapshot.ts";
@@ -14,6 +15,7 @@ import type { RecordedEvent } from "../status/event-recorder.ts";
 import { testClusterState } from "../translate/testing-cluster-state.ts";
 import { createTranslate } from "../translate/translator.ts";
 import { createAcmeAccounts } from "./accounts.ts";
+import { createOrderMetrics } from "./acme-metrics.ts";
 import { createAcmeStage, disabledAcme } from "./acme-stage.ts";
 import { createStoredOrders } from "./stored-orders.ts";
 
@@ -66,8 +68,10 @@ async function scene(context: TestContext) {
   const events: string[] = [];
   const changed: string[] = [];
   const runs: OrderRun[] = [];
+  const registry = new Registry();
   const stage = createAcmeStage({
     ...shared,
+    onOrder: createOrderMetrics(registry, () => stage.numbers()),
     publish: {
       progress,
       publisher: {
@@ -95,6 +99,7 @@ async function scene(context: TestContext) {
           run.followed = certificates;
         },
         status: (id) => run.statuses.get(id) ?? null,
+        numbers: () => run.followed.map(({ id, name }) => ({ id, name, expires: 0, renewal: 0, failures: 1 })),
         async close() {
           run.closed = true;
         },
@@ -128,6 +133,10 @@ async function scene(context: TestContext) {
     acknowledge() {
       acknowledged = revision;
       progress.emit(null);
+    },
+    /** The lines of a metric. */
+    async lines(name: string) {
+      return (await registry.getSingleMetricAsString(name)).split("\n").filter((line) => line.startsWith(name));
     },
     condition(name: string) {
       const found = stage.conditionOf(clusterState.Certificate.get(`default/${name}`) as Resource);
@@ -226,6 +235,30 @@ test("the condition and the Events follow the order", async (context) => {
     "Normal Issued A certificate was issued for a.test; it is valid until 2999-01-01T00:00:00.000Z.",
   ]);
   assert.deepEqual(new Set(changed), new Set(["Certificate/default/web"]));
+});
+
+test("metrics count orders from 0, and show the certificates that the leader orders", async (context) => {
+  const { put, publish, lead, last, lines } = await scene(context);
+  put("Certificate", "web", web);
+  publish();
+  const orders = (counts: readonly number[]) =>
+    counts.map((count, at) => {
+      const [kind, result] = [at < 2 ? "first" : "renewal", at % 2 === 0 ? "issued" : "failed"];
+      return `sluice_acme_orders_total{kind="${kind}",result="${result}"} ${count}`;
+    });
+  assert.deepEqual(await lines("sluice_acme_orders_total"), orders([0, 0, 0, 0]));
+  assert.deepEqual(await lines("sluice_acme_certificate_failures"), []);
+  lead(1);
+  last().onOrder?.({ kind: "renewal", result: "failed" });
+  assert.deepEqual(await lines("sluice_acme_orders_total"), orders([0, 0, 0, 1]));
+  assert.deepEqual(await lines("sluice_acme_certificate_failures"), [
+    'sluice_acme_certificate_failures{certificate="default/web"} 1',
+  ]);
+  assert.deepEqual(await lines("sluice_acme_certificate_expiry_timestamp_seconds"), [
+    'sluice_acme_certificate_expiry_timestamp_seconds{certificate="default/web"} 0',
+  ]);
+  lead(null);
+  assert.deepEqual(await lines("sluice_acme_certificate_failures"), []);
 });
 
 test("the condition says why an order cannot be stored, until it can", async (context) => {

@@ -4,7 +4,7 @@
  */
 import type { AcmeOrders, AcmeOrdersOptions, AcmeStorage } from "@sluice/acme";
 import { type Condition, Conflict, namespacedName, type Resource, type ResourceClient, refKey } from "@sluice/crds";
-import type { AcmeStatus } from "@sluice/model";
+import type { AcmeNumbers, AcmeStatus, EndedOrder } from "@sluice/model";
 import type { Logger } from "pino";
 import { createEmitter, type Output } from "../emitter.ts";
 import type { PublishedDocument, PublishStage } from "../publish/publish-stage.ts";
@@ -37,6 +37,7 @@ export interface AcmeStageOptions {
   readonly settings: Pick<AcmeOrdersOptions, "directories" | "email" | "ca" | "externalAccountBinding">;
   readonly log: Logger;
   readonly createOrders: (options: AcmeOrdersOptions) => AcmeOrders;
+  readonly onOrder: (order: EndedOrder) => void;
 }
 
 export interface AcmeStage {
@@ -44,6 +45,8 @@ export interface AcmeStage {
   readonly changes: Output<string>;
   /** The condition `Issued`; undefined: the resource has no `acme`. */
   conditionOf(resource: Resource): Condition | undefined;
+  /** For metrics; empty unless this operator leads. */
+  numbers(): Iterable<AcmeNumbers>;
   /** Ends the orders in progress. The next leader continues them. */
   close(): Promise<void>;
 }
@@ -54,7 +57,7 @@ interface Running {
 }
 
 export function createAcmeStage(options: AcmeStageOptions): AcmeStage {
-  const { publish, gate, client, manager, accounts, stored, events, settings, createOrders, log } = options;
+  const { publish, gate, client, manager, accounts, stored, events, settings, createOrders, onOrder, log } = options;
   const changes = createEmitter<string>();
   const index = createOrderedCertificates();
   const acknowledgement = createChallengeAcknowledgement({ publish });
@@ -93,6 +96,7 @@ export function createAcmeStage(options: AcmeStageOptions): AcmeStage {
       ...settings,
       storage: storageFor(abort.signal),
       log,
+      onOrder,
       onStatus(id, status) {
         if (!abort.signal.aborted) report(id, status);
       },
@@ -223,6 +227,7 @@ export function createAcmeStage(options: AcmeStageOptions): AcmeStage {
       if (!finding) return before ?? { type: ISSUED, observedGeneration, ...PENDING };
       return { type: ISSUED, observedGeneration, ...finding };
     },
+    numbers: () => running?.orders.numbers() ?? [],
     async close() {
       stop();
       await Promise.all(ending);

@@ -44,6 +44,9 @@ test("the condition Issued says that the CA does not answer, and when it is aske
       what: "the conditions of the other Certificate",
     });
     assert.ok(!others.includes("Issued"));
+    const metrics = await operator.metrics();
+    assert.match(metrics, /^sluice_acme_orders_total\{kind="first",result="failed"\} 1$/m);
+    assert.match(metrics, /^sluice_acme_certificate_failures\{certificate="default\/web"\} 1$/m);
   } finally {
     await operator.close();
   }

@@ -70,6 +70,7 @@ export async function operatorsOver(name: string) {
       return {
         client,
         status: async () => (await (await fetch(`${address}/status`)).json()) as OperatorStatusBody,
+        metrics: async () => (await fetch(`${address}/metrics`)).text(),
         isReady: async () => (await fetch(`${address}/readyz`)).ok,
         async close() {
           await operator.close();

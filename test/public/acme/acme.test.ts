@@ -37,6 +37,8 @@ function handshake(host: string, port: number, servername: string, ca: string): 
 describe("two nodes that share a database, and Pebble", () => {
   const HOSTS = ["127.0.0.1", "127.0.0.2"] as const;
   const running = new Map<string, Process>();
+  /** The addresses of the status listeners, by host. */
+  const statuses = new Map<string, string>();
   let postgres: Postgres;
   let pebble: Pebble;
   let httpPort: number;
@@ -56,6 +58,7 @@ describe("two nodes that share a database, and Pebble", () => {
       SLUICE_ALLOWED_UPSTREAMS: "127.0.0.0/8",
     };
     const ready = new URL(`http://${status}/status/ready`);
+    statuses.set(host, status);
     running.set(host, await startProcess(main, ["gateway"], { name: `node ${host}`, env, ready }));
   }
 
@@ -140,6 +143,11 @@ describe("two nodes that share a database, and Pebble", () => {
         each.output().includes("this process orders the certificates"),
       );
       assert.equal(ordering.length, 1, "one node orders");
+      const [[host = ""] = []] = ordering;
+      const metrics = await (await fetch(`http://${statuses.get(host)}/metrics`)).text();
+      assert.match(metrics, /^sluice_acme_orders_total\{kind="first",result="issued"\} [1-9]/m);
+      const expiry = `^sluice_acme_certificate_expiry_timestamp_seconds\\{node_id=".+",certificate="${id}"\\} [1-9]`;
+      assert.match(metrics, new RegExp(expiry, "m"));
     });
 
   test("the CA's words about a refused name are shown, and a corrected name is ordered at once", async () => {

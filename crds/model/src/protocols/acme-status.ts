@@ -25,3 +25,23 @@ export interface AcmeStatus {
   readonly failures: number;
   readonly error: AcmeErrorText | null;
 }
+
+/** For metrics: an order that has ended with a certificate, or an attempt that has failed. */
+export interface EndedOrder {
+  /** Renewal: there was a certificate before, whatever its origin. */
+  readonly kind: "first" | "renewal";
+  readonly result: "issued" | "failed";
+}
+
+/** For metrics: the state of a certificate in numbers. */
+export interface AcmeNumbers {
+  readonly id: string;
+  /** For log lines, such as `shop/tls`. */
+  readonly name: string;
+  /** Unix time in seconds at which the certificate expires; 0: there is none. */
+  readonly expires: number;
+  /** Unix time in seconds of the next renewal; 0: it is not decided yet. */
+  readonly renewal: number;
+  /** Failed attempts since the last success. */
+  readonly failures: number;
+}

@@ -1,0 +1,16 @@
+/** What metrics show of certificates and orders. */
+import type { AcmeNumbers, AcmeStatus, EndedOrder } from "@sluice/model";
+import type { OrderedCertificate } from "./types.ts";
+
+/** Certificates with metrics of their own. */
+export const MOST_NUMBERS = 10_000;
+
+export const orderKindOf = ({ cert }: OrderedCertificate): EndedOrder["kind"] => (cert === null ? "first" : "renewal");
+
+export const numbersOf = ({ id, name }: OrderedCertificate, status: AcmeStatus): AcmeNumbers => ({
+  ...{ id, name, failures: status.failures },
+  expires: secondsOf(status.not_after),
+  renewal: secondsOf(status.renew_at),
+});
+
+const secondsOf = (time: string | null): number => (time === null ? 0 : Date.parse(time) / 1000);
