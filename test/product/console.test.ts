@@ -318,12 +318,19 @@ test("the GraphQL page leads to the form of the plugin; once the plugin is saved
   await page.route("**/traffic?by=operations*", async (route) => {
     const operation = (name: string, requests: number, failed: number) => ({
       id: `shop ${name}`,
-      ...{ name, type: "query", service: { id: "shop", name: "shop" }, requests, failed },
+      ...{
+        name,
+        type: "query",
+        hash: `${name.length}e8e7bf7bfd`,
+        service: { id: "shop", name: "shop" },
+        requests,
+        failed,
+      },
       ...{ client_errors: 0, server_errors: 0, refused: 0, latencies: { p50: 2, p95: 20, p99: 200 } },
     });
     const total = { requests: 9, client_errors: 0, server_errors: 0, refused: 0, latencies: {} };
     await route.fulfill({
-      json: { unanswered: [], total, data: [operation("Users", 8, 0), operation("Report", 1, 0.5)] },
+      json: { unanswered: [], total, data: [operation("Report", 1, 0.5), operation("Users", 8, 0)] },
     });
   });
   await page.getByRole("link", { name: "Add the plugin" }).click();
@@ -341,9 +348,12 @@ test("the GraphQL page leads to the form of the plugin; once the plugin is saved
   await page.getByRole("button", { name: "Failed" }).click();
   await page.getByRole("cell", { name: "50 %" }).waitFor();
   assert.deepEqual(await names.allInnerTexts(), ["Report", "Users"]);
-  await page.getByRole("searchbox", { name: "Filter by name" }).fill("user");
-  await page.getByRole("cell", { name: "50 %" }).waitFor({ state: "detached" });
-  assert.deepEqual(await names.allInnerTexts(), ["Users"]);
+  for (const text of ["user", "5e8e7b"]) {
+    await page.getByRole("searchbox", { name: "Filter by name or document" }).fill(text);
+    await page.getByRole("cell", { name: "50 %" }).waitFor({ state: "detached" });
+    assert.deepEqual(await names.allInnerTexts(), ["Users"]);
+    await page.getByRole("cell", { name: "5e8e7bf7bfd" }).waitFor();
+  }
   await page.close();
 });
 

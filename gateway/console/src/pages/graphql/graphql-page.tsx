@@ -84,7 +84,7 @@ function Operations({ counted: { scopes, others } }: { readonly counted: Counted
         columns={columns}
         rows={rows}
         keyOf={({ id }) => id}
-        sorted={{ column: 3, descending: true }}
+        sorted={{ column: 4, descending: true }}
         empty="No operation in the last ten seconds."
       />
       <p class="hint">
