@@ -24,7 +24,7 @@ function logged(before: Snapshot, now: Snapshot): readonly string[] {
   return lines;
 }
 
-const details = `{"plugin":"${id(1)}","name":"graphql"}`;
+const details = `{"plugin":"${id(1)}"}`;
 const closed = "requests in the scope of the plugin are answered with 503 until they exist";
 const missing = (names: string, effect = closed) =>
   `${details} there are no GraphQL documents with the name or id ${names}: ${effect}`;

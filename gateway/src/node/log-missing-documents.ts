@@ -17,12 +17,13 @@ export function logMissingDocuments(
   const missingBefore = missingIn(previous);
   const missingNow = missingIn(now);
   for (const { before, after } of plugins(previous, now)) {
-    const missing = after === undefined ? null : missingNow(after);
+    if (after === undefined) continue;
+    const missing = missingNow(after);
     if (missing === null) continue;
     const text = missingDocumentsText(missing);
     const known = before && missingBefore(before);
     if (known && missingDocumentsText(known) === text) continue;
-    log.warn({ plugin: after?.id, name: after?.name }, text);
+    log.warn({ plugin: after.id }, text);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Plugins whose GraphQL documents do not exist. In a cluster, the condition ResolvedRefs of the Plugin reports them. */
-import { missingDocumentsText, missingGraphqlDocuments } from "@sluice/model";
+import { effectOfMissing, missingGraphqlDocuments } from "@sluice/model";
 import { readCollection } from "../../stores/read-all.ts";
 import type { Store } from "../../stores/store.ts";
 import type { ServedWarning } from "./certificate-warnings.ts";
@@ -16,7 +16,7 @@ export async function documentWarnings(store: Pick<Store, "list">): Promise<read
     return [
       {
         subject: `plugin ${plugin.instance_name ?? `graphql ${plugin.id}`}`,
-        message: `names documents that do not exist: ${missingDocumentsText(missing)}`,
+        message: `names GraphQL documents that do not exist (${missing.names.join(", ")}): ${effectOfMissing(missing.closes)}`,
         remedy: "Add the documents to graphql_documents, or correct trusted_documents.documents of the plugin.",
         entity: { collection: "plugins", id: plugin.id },
       },

@@ -92,8 +92,8 @@ test("plugins whose GraphQL documents do not exist are warnings, unless conditio
       {
         subject: "plugin trusted",
         message:
-          "names documents that do not exist: there are no GraphQL documents with the name or id web: requests in the " +
-          "scope of the plugin are answered with 503 until they exist",
+          "names GraphQL documents that do not exist (web): requests in the scope of the plugin are answered with 503 " +
+          "until they exist",
         remedy: "Add the documents to graphql_documents, or correct trusted_documents.documents of the plugin.",
         entity: { collection: "plugins", id: given.id },
       },
