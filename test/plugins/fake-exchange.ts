@@ -270,6 +270,11 @@ export const fakeStream = (members: Partial<EndedConnection> = {}): EndedConnect
   service: fakeService(),
   namespace: null,
   status: 200,
+  consumer: null,
+  bytesIn: 0,
+  bytesOut: 0,
+  timings: { started: 0, ended: 0 },
+  attempts: [],
   logRecord: () => "{}",
   ...members,
 });

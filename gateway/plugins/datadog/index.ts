@@ -1,6 +1,7 @@
 import {
   DatagramQueue,
   definePlugin,
+  type EndedConnection,
   type Exchange,
   type Latencies,
   latenciesOf,
@@ -11,6 +12,8 @@ import { type DatadogConfig, datadogFacts } from "./schema.ts";
 
 type Metric = DatadogConfig["metrics"][number];
 
+type Measured = Exchange | EndedConnection;
+
 /** The names under which metrics are sent, if they differ from those in the config. */
 const sentNames: Readonly<Partial<Record<Metric["name"], string>>> = {
   request_count: "request.count",
@@ -18,15 +21,15 @@ const sentNames: Readonly<Partial<Record<Metric["name"], string>>> = {
   response_size: "response.size",
 };
 
-/** The value of a metric; null: the exchange has none. */
-function measured(name: Metric["name"], exchange: Exchange, latencies: Latencies): number | null {
+/** The value of a metric; null: the exchange or connection has none. */
+function metricValue(name: Metric["name"], measured: Measured, latencies: Latencies): number | null {
   switch (name) {
     case "request_count":
       return 1;
     case "request_size":
-      return exchange.bytesIn;
+      return measured.bytesIn;
     case "response_size":
-      return exchange.bytesOut;
+      return measured.bytesOut;
     case "latency":
       return latencies.request;
     case "kong_latency":
@@ -37,7 +40,7 @@ function measured(name: Metric["name"], exchange: Exchange, latencies: Latencies
 }
 
 /** The tags, joined by commas. As in Kong, `_` replaces dots of a service's name or host and dashes of consumer ids. */
-function tagsOf({ service, status, consumer }: Exchange, metric: Metric, config: DatadogConfig): string {
+function tagsOf({ service, status, consumer }: Measured, metric: Metric, config: DatadogConfig): string {
   const { consumer_identifier: by, tags } = metric;
   const name = service === null ? "" : (service.name ?? service.host).replaceAll(".", "_");
   const known = consumer === null || by === null ? null : by === "consumer_id" ? consumer.id : consumer[by];
@@ -51,13 +54,13 @@ function tagsOf({ service, status, consumer }: Exchange, metric: Metric, config:
   ].join(",");
 }
 
-function linesOf(exchange: Exchange, config: DatadogConfig): string {
-  const latencies = latenciesOf(exchange.timings);
+function linesOf(measured: Measured, config: DatadogConfig): string {
+  const latencies = latenciesOf(measured.timings);
   const lines = config.metrics.flatMap((metric) => {
-    const value = measured(metric.name, exchange, latencies);
+    const value = metricValue(metric.name, measured, latencies);
     if (value === null) return [];
     const stat = statsdSampleText({ value, type: metric.stat_type, sampleRate: metric.sample_rate });
-    return [`${config.prefix}.${sentNames[metric.name] ?? metric.name}${stat}|#${tagsOf(exchange, metric, config)}`];
+    return [`${config.prefix}.${sentNames[metric.name] ?? metric.name}${stat}|#${tagsOf(measured, metric, config)}`];
   });
   return lines.join("\n");
 }
@@ -69,11 +72,13 @@ export const datadog = definePlugin({
     /** The datagrams of a batch: one for each metric, as in Kong. */
     const datagramsOf = (texts: readonly string[]) => texts.flatMap((lines) => lines.split("\n"));
     const queue = new DatagramQueue({ host, port }, context, { settings, datagramsOf });
+    function send(measured: Measured): void {
+      const lines = linesOf(measured, config);
+      if (lines !== "") queue.add(lines);
+    }
     return {
-      log(exchange) {
-        const lines = linesOf(exchange, config);
-        if (lines !== "") queue.add(lines);
-      },
+      log: send,
+      connectionLog: send,
       stop: () => queue.close(),
     };
   },

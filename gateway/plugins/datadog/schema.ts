@@ -80,8 +80,8 @@ const schema = record(
   },
   {
     description:
-      "Sends metrics of every request to a Datadog agent, as datagrams in the format of DogStatsD. A host on the " +
-      "node's own machine must be allowed by SLUICE_ALLOWED_UPSTREAMS.",
+      "Sends metrics of every request, and of connections that are not HTTP, to a Datadog agent, as datagrams in the " +
+      "format of DogStatsD. A host on the node's own machine must be allowed by SLUICE_ALLOWED_UPSTREAMS.",
     deprecatedMembers: deprecatedQueueMembers,
   },
 );
@@ -113,6 +113,7 @@ export const datadogFacts = definePluginFacts({
   version: "0.1.0",
   priority: 10,
   protects: false,
+  actsOnConnections: "byProtocol",
   check,
   schema,
 });

@@ -1,6 +1,10 @@
-/** prometheus: at the end of each exchange, updates the metrics that the config selects. */
+/**
+ * prometheus: at the end of each exchange, updates the metrics that the config selects. The node itself counts
+ * connections that are not HTTP and their bytes, so only their durations are recorded here.
+ */
 import {
   definePlugin,
+  type EndedConnection,
   type Exchange,
   type ExchangeConsumer,
   type ExchangeRoute,
@@ -24,6 +28,11 @@ function recordLatencies(recorder: RequestRecorder, { started, forwarded, answer
   if (ended !== undefined) recorder.latency("requestLatency", Math.max(0, ended - started));
 }
 
+function recordDurations(recorder: RequestRecorder, { started, forwarded, ended = started }: Timings): void {
+  recorder.latency("gatewayLatency", Math.max(0, (forwarded ?? ended) - started));
+  recorder.latency("sessionDuration", Math.max(0, ended - started));
+}
+
 interface Kept {
   /** The service in the recorder's labels. A recorder is replaced when its route refers to another service. */
   readonly service: ExchangeService | null;
@@ -40,11 +49,11 @@ class Recorders {
   }
 
   /**
-   * The recorder for the route and the service of the exchange.
+   * The recorder for the route and the service of the exchange or connection.
    *
    * @param consumer The value of the label; "" for requests that are not counted by consumer
    */
-  of({ route, service }: Exchange, consumer: string): RequestRecorder {
+  of({ route, service }: Exchange | EndedConnection, consumer: string): RequestRecorder {
     const kept = this.#byRoute.get(route);
     if (kept !== undefined && kept.service === service) return kept.recorder;
     const labels = { service: service?.name ?? service?.host ?? "", route: route.name ?? route.id, consumer };
@@ -79,6 +88,9 @@ export const prometheus = definePlugin({
         if (config.status_code_metrics) recorder.request(exchange.status || CLIENT_CLOSED_REQUEST, exchange.source);
         if (config.bandwidth_metrics) recorder.bytes(exchange.bytesIn, exchange.bytesOut);
         if (config.latency_metrics) recordLatencies(recorder, exchange.timings);
+      },
+      connectionLog(connection) {
+        if (config.latency_metrics) recordDurations(ofRoutes.of(connection, ""), connection.timings);
       },
     };
   },

@@ -13,7 +13,7 @@ const schema = record(
   {
     per_consumer: metrics("metrics have a label with the consumer"),
     status_code_metrics: metrics("requests are counted by status"),
-    latency_metrics: metrics("latencies are measured"),
+    latency_metrics: metrics("latencies of requests, and durations of connections that are not HTTP, are measured"),
     bandwidth_metrics: metrics("bytes are counted"),
     upstream_health_metrics: metrics("the health of upstream targets is exported"),
     ai_metrics: withoutEffect("AI"),
@@ -29,5 +29,6 @@ export const prometheusFacts = definePluginFacts({
   version: "0.1.0",
   priority: 13,
   protects: false,
+  actsOnConnections: "byProtocol",
   schema,
 });

@@ -1,4 +1,12 @@
-import { DatagramQueue, DeliveryQueue, definePlugin, type PluginContext, StreamSender } from "@sluice/plugin-sdk";
+import {
+  DatagramQueue,
+  DeliveryQueue,
+  definePlugin,
+  type EndedConnection,
+  type Exchange,
+  type PluginContext,
+  StreamSender,
+} from "@sluice/plugin-sdk";
 import { metricLines } from "./metric-lines.ts";
 import { type StatsdConfig, statsdFacts } from "./schema.ts";
 
@@ -7,7 +15,7 @@ const TIMEOUT = 1000;
 /** Milliseconds that an idle TCP connection is kept. */
 const KEEP_ALIVE = 60_000;
 
-/** A queue of texts, each with the lines of one request. */
+/** A queue of texts, each with the lines of one request or connection. */
 type LineQueue = Pick<DatagramQueue, "add" | "close">;
 
 function tcpQueue({ host, port, queue: settings }: StatsdConfig, context: PluginContext): LineQueue {
@@ -61,12 +69,14 @@ export const statsd = definePlugin({
   phases(config, context) {
     const queue: LineQueue = (config.use_tcp ? tcpQueue : udpQueue)(config, context);
     const isCounted = statusTest(config.allow_status_codes);
+    function send(measured: Exchange | EndedConnection): void {
+      if (!isCounted(measured.status)) return;
+      const lines = metricLines(measured, config);
+      if (lines.length > 0) queue.add(lines.join("\n"));
+    }
     return {
-      log(exchange) {
-        if (!isCounted(exchange.status)) return;
-        const lines = metricLines(exchange, config);
-        if (lines.length > 0) queue.add(lines.join("\n"));
-      },
+      log: send,
+      connectionLog: send,
       stop: () => queue.close(),
     };
   },

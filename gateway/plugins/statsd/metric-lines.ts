@@ -1,9 +1,19 @@
-/** The metrics of an exchange as lines for a StatsD server. */
+/** The metrics of an exchange, or of a connection that is not HTTP, as lines for a StatsD server. */
 import { hostname } from "node:os";
-import { type Exchange, latenciesOf, type StatType, statsdSampleText, statsdText, workspace } from "@sluice/plugin-sdk";
+import {
+  type EndedConnection,
+  type Exchange,
+  latenciesOf,
+  type StatType,
+  statsdSampleText,
+  statsdText,
+  workspace,
+} from "@sluice/plugin-sdk";
 import type { StatsdConfig } from "./schema.ts";
 
 type Metric = StatsdConfig["metrics"][number];
+
+type Measured = Exchange | EndedConnection;
 
 interface Line {
   readonly name: string;
@@ -18,14 +28,14 @@ const undotted = (name: string): string => statsdText(name).replaceAll(".", "_")
 const host = undotted(hostname());
 
 /** The configured member of the consumer; null: there is no consumer, or it lacks the member. */
-function consumerOf({ consumer }: Exchange, metric: Metric, config: StatsdConfig): string | null {
+function consumerOf({ consumer }: Measured, metric: Metric, config: StatsdConfig): string | null {
   if (consumer === null) return null;
   const by = metric.consumer_identifier ?? config.consumer_identifier_default;
   const value = by === "consumer_id" ? consumer.id : consumer[by];
   return value === null ? null : statsdText(value);
 }
 
-function serviceOf({ service }: Exchange, metric: Metric, config: StatsdConfig): string | null {
+function serviceOf({ service }: Measured, metric: Metric, config: StatsdConfig): string | null {
   if (service === null) return null;
   switch (metric.service_identifier ?? config.service_identifier_default) {
     case "service_id":
@@ -45,12 +55,12 @@ const workspaceOf = (metric: Metric, config: StatsdConfig): string =>
     : workspace.name;
 
 /** The line of a metric; null: it is about users or statuses or is never sent, or the exchange has no value for it. */
-function measurementOf(exchange: Exchange, { name, stat_type: type, sample_rate: sampleRate }: Metric): Line | null {
-  const { request, kong, proxy } = latenciesOf(exchange.timings);
+function measurementOf(measured: Measured, { name, stat_type: type, sample_rate: sampleRate }: Metric): Line | null {
+  const { request, kong, proxy } = latenciesOf(measured.timings);
   const measurements: Readonly<Partial<Record<Metric["name"], readonly [name: string, value: number]>>> = {
     request_count: ["request.count", 1],
-    request_size: ["request.size", exchange.bytesIn],
-    response_size: ["response.size", exchange.bytesOut],
+    request_size: ["request.size", measured.bytesIn],
+    response_size: ["response.size", measured.bytesOut],
     latency: ["latency", request],
     kong_latency: ["kong_latency", kong],
     upstream_latency: ["upstream_latency", proxy],
@@ -60,12 +70,12 @@ function measurementOf(exchange: Exchange, { name, stat_type: type, sample_rate:
 }
 
 /** The line of a metric without tags; null: the metric is never sent, or the exchange has no value for it. */
-function untaggedLine(exchange: Exchange, metric: Metric, config: StatsdConfig): Line | null {
-  const { status, route, service } = exchange;
+function untaggedLine(measured: Measured, metric: Metric, config: StatsdConfig): Line | null {
+  const { status, route, service } = measured;
   const scope =
-    service === null ? "global.unmatched" : `service.${undotted(serviceOf(exchange, metric, config) ?? "unnamed")}`;
+    service === null ? "global.unmatched" : `service.${undotted(serviceOf(measured, metric, config) ?? "unnamed")}`;
   const count = (name: string): Line => ({ name, value: 1, type: "counter", sampleRate: metric.sample_rate });
-  const consumer = consumerOf(exchange, metric, config);
+  const consumer = consumerOf(measured, metric, config);
   switch (metric.name) {
     case "status_count":
       return count(`${scope}.status.${status}`);
@@ -82,18 +92,18 @@ function untaggedLine(exchange: Exchange, metric: Metric, config: StatsdConfig):
     case "status_count_per_user_per_route":
       return consumer === null ? null : count(`route.${route.id}.user.${consumer}.status.${status}`);
     default: {
-      const line = measurementOf(exchange, metric);
+      const line = measurementOf(measured, metric);
       return line && { ...line, name: `${scope}.${line.name}` };
     }
   }
 }
 
 /** Names and values of tags. As in Kong, there are none if the service is absent or lacks the configured member. */
-function tagsOf(exchange: Exchange, metric: Metric, config: StatsdConfig): readonly (readonly [string, string])[] {
-  const service = serviceOf(exchange, metric, config);
+function tagsOf(measured: Measured, metric: Metric, config: StatsdConfig): readonly (readonly [string, string])[] {
+  const service = serviceOf(measured, metric, config);
   if (service === null) return [];
-  const { route, status } = exchange;
-  const consumer = consumerOf(exchange, metric, config);
+  const { route, status } = measured;
+  const consumer = consumerOf(measured, metric, config);
   return [
     ["service", statsdText(service)],
     ["route", statsdText(route.name ?? route.id)],
@@ -108,10 +118,10 @@ function tagsOf(exchange: Exchange, metric: Metric, config: StatsdConfig): reado
  * The line of a metric with tags; null if the exchange has no value for it, or if the metric is never sent with tags
  * (metrics about users and statuses, and shdict_usage).
  */
-function taggedText(exchange: Exchange, metric: Metric, config: StatsdConfig): string | null {
-  const line = measurementOf(exchange, metric);
+function taggedText(measured: Measured, metric: Metric, config: StatsdConfig): string | null {
+  const line = measurementOf(measured, metric);
   if (line === null) return null;
-  const tags = tagsOf(exchange, metric, config);
+  const tags = tagsOf(measured, metric, config);
   const name = `${config.prefix}.${line.name}`;
   const stat = statsdSampleText(line);
   if (tags.length === 0) return name + stat;
@@ -130,11 +140,11 @@ function taggedText(exchange: Exchange, metric: Metric, config: StatsdConfig): s
   }
 }
 
-export function metricLines(exchange: Exchange, config: StatsdConfig): readonly string[] {
-  if (config.tag_style !== null) return config.metrics.flatMap((metric) => taggedText(exchange, metric, config) ?? []);
+export function metricLines(measured: Measured, config: StatsdConfig): readonly string[] {
+  if (config.tag_style !== null) return config.metrics.flatMap((metric) => taggedText(measured, metric, config) ?? []);
   const prefix = config.hostname_in_prefix ? `${config.prefix}.node.${host}` : config.prefix;
   return config.metrics.flatMap((metric) => {
-    const line = untaggedLine(exchange, metric, config);
+    const line = untaggedLine(measured, metric, config);
     return line === null ? [] : [`${prefix}.${line.name}${statsdSampleText(line)}`];
   });
 }

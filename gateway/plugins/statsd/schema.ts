@@ -130,8 +130,8 @@ const schema = record(
   },
   {
     description:
-      "Sends metrics of every request to a StatsD server. A host on the node's own machine must be allowed by " +
-      "SLUICE_ALLOWED_UPSTREAMS.",
+      "Sends metrics of every request, and of connections that are not HTTP, to a StatsD server. A host on the node's " +
+      "own machine must be allowed by SLUICE_ALLOWED_UPSTREAMS.",
     deprecatedMembers: deprecatedQueueMembers,
   },
 );
@@ -154,6 +154,7 @@ export const statsdFacts = definePluginFacts({
   version: "0.1.0",
   priority: 11,
   protects: false,
+  actsOnConnections: "byProtocol",
   check,
   schema,
 });

@@ -1,7 +1,8 @@
-/** zipkin: traces requests (docs/reference/kong-compatibility.md#zipkin). */
+/** zipkin: traces requests, and connections that are not HTTP (docs/reference/kong-compatibility.md#zipkin). */
 import {
   DeliveryQueue,
   definePlugin,
+  type EndedConnection,
   type Exchange,
   ExchangeValues,
   emptyContext,
@@ -15,7 +16,7 @@ import {
   TRACE_DIGITS,
 } from "@sluice/plugin-sdk";
 import { zipkinFacts } from "./schema.ts";
-import { type ZipkinTrace, zipkinSpansOf } from "./spans.ts";
+import { connectionSpansOf, type ZipkinTrace, zipkinSpansOf } from "./spans.ts";
 
 export const zipkin = definePlugin({
   ...zipkinFacts,
@@ -39,15 +40,19 @@ export const zipkin = definePlugin({
             },
           });
 
-    function begin(exchange: Exchange, received: ReceivedContext | null): ZipkinTrace {
+    function traceFrom(received: ReceivedContext | null): ZipkinTrace {
       const shares = received?.sharesSpan === true;
-      const trace: ZipkinTrace = {
+      return {
         traceId: received?.traceId ?? randomId(config.traceid_byte_count * 2),
         parentId: (shares ? received.parentId : received?.spanId) ?? null,
         requestSpan: (shares ? received.spanId : null) ?? randomId(SPAN_DIGITS),
         proxySpan: randomId(SPAN_DIGITS),
         isSampled: received?.sampled ?? Math.random() < config.sample_ratio,
       };
+    }
+
+    function begin(exchange: Exchange, received: ReceivedContext | null): ZipkinTrace {
+      const trace = traceFrom(received);
       traces.set(exchange, trace);
       return trace;
     }
@@ -80,6 +85,11 @@ export const zipkin = definePlugin({
           const trace = traceOf(exchange);
           if (!trace.isSampled) return;
           for (const span of zipkinSpansOf(exchange, trace, { config, now: context.now() })) queue.add(span);
+        },
+        connectionLog(connection: EndedConnection) {
+          const trace = traceFrom(null);
+          if (!trace.isSampled) return;
+          for (const span of connectionSpansOf(connection, trace, { config, now: context.now() })) queue.add(span);
         },
         stop: () => queue.close(),
       }),

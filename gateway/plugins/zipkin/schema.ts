@@ -39,7 +39,7 @@ const staticTag = record(
     name: text({ description: "Name of the tag.", maxLength: MAX_TEXT }),
     value: text({ description: "Value of the tag.", maxLength: MAX_TEXT }),
   },
-  { description: "A tag of each request's span." },
+  { description: "A tag of the span of each request or connection." },
 );
 
 const schema = record(
@@ -54,7 +54,8 @@ const schema = record(
     ),
     sample_ratio: decimal({
       description:
-        "Of the requests whose sender has not decided whether to record them, the fraction that is recorded.",
+        "Of the connections, and of the requests whose sender has not decided whether to record them, the fraction that " +
+        "is recorded.",
       default: 0.001,
       minimum: 0,
       maximum: 1,
@@ -77,7 +78,9 @@ const schema = record(
       default: "Zipkin-Tags",
       maxLength: 256,
     }),
-    static_tags: nullable(array(staticTag, { description: "Tags of each request's span.", maxItems: 64 })),
+    static_tags: nullable(
+      array(staticTag, { description: "Tags of the span of each request or connection.", maxItems: 64 }),
+    ),
     http_span_name: choice(["method", "method_path"], {
       description: "Whether the name of a span contains the path in addition to the method.",
       default: "method",
@@ -97,7 +100,8 @@ const schema = record(
   },
   {
     description:
-      "Sends spans of requests to a Zipkin server (JSON, API v2), and passes the context of the trace to the upstream.",
+      "Sends spans of requests, and of connections that are not HTTP, to a Zipkin server (JSON, API v2), and passes the " +
+      "context of a request's trace to the upstream.",
   },
 );
 
@@ -128,6 +132,7 @@ export const zipkinFacts = definePluginFacts({
   version: "0.1.0",
   priority: 100_000,
   protects: false,
+  actsOnConnections: "byProtocol",
   check,
   schema,
 });

@@ -1,8 +1,10 @@
-/** The spans of an exchange in the form of Zipkin's API v2, with Kong's names and tags. */
-import { type Exchange, randomId, SPAN_DIGITS } from "@sluice/plugin-sdk";
+/** The spans of an exchange or a connection in the form of Zipkin's API v2, with Kong's names and tags. */
+import { type EndedConnection, type Exchange, randomId, SPAN_DIGITS } from "@sluice/plugin-sdk";
 import type { ZipkinConfig } from "./schema.ts";
 
-/** The trace to which an exchange belongs, the ids of two spans of the exchange, and whether its spans are sent. */
+type Traced = Exchange | EndedConnection;
+
+/** The trace to which an exchange or a connection belongs, the ids of two of its spans, and whether they are sent. */
 export interface ZipkinTrace {
   /** 32 hex digits, or 16 for a new trace with short ids. */
   readonly traceId: string;
@@ -73,16 +75,18 @@ const textTags = (tags: Tags): Readonly<Record<string, string>> =>
       .map(([name, value]) => [name, String(value).slice(0, MAX_VALUE)]),
   );
 
-const entityTags = ({ service, route }: Exchange): Tags => ({
+const entityTags = ({ service, route }: Traced): Tags => ({
   "kong.service": service?.id,
   "kong.service_name": service?.name,
   "kong.route": route.id,
   "kong.route_name": route.name,
 });
 
+const fixedTags = ({ static_tags }: ZipkinConfig): Tags =>
+  Object.fromEntries((static_tags ?? []).map(({ name, value }) => [name, value]));
+
 function requestSpanOf(exchange: Exchange, trace: ZipkinTrace, config: ZipkinConfig): Span {
   const { request, timings, consumer, credential } = exchange;
-  const fixed = Object.fromEntries((config.static_tags ?? []).map(({ name, value }) => [name, value]));
   const tagHeader = config.tags_header.toLowerCase() as Lowercase<string>;
   return {
     id: trace.requestSpan,
@@ -98,7 +102,7 @@ function requestSpanOf(exchange: Exchange, trace: ZipkinTrace, config: ZipkinCon
       "http.host": request.host.replace(/:\d*$/, ""),
       "http.path": request.path,
       "http.protocol": `HTTP/${request.httpVersion}`,
-      ...fixed,
+      ...fixedTags(config),
       ...requestTags(request.headerValues(tagHeader)),
       "http.status_code": exchange.status,
       "kong.consumer": consumer?.id,
@@ -108,55 +112,72 @@ function requestSpanOf(exchange: Exchange, trace: ZipkinTrace, config: ZipkinCon
   };
 }
 
-function proxySpanOf(
-  exchange: Exchange,
-  trace: ZipkinTrace,
-  { name, config }: { name: string; config: ZipkinConfig },
-): Span {
-  const { timings, service, attempts } = exchange;
+const whole = (milliseconds: number): number => Math.max(0, Math.floor(milliseconds));
+
+/** Durations of phases: the annotations and tags of the span of the time in the proxy, of which the config selects one. */
+type Phases = Pick<Span, "tags"> & Required<Pick<Span, "annotations">>;
+
+function phasesOf({ timings }: Exchange): Phases {
   const { started, ended = started, answered } = timings;
   const forwarded = timings.forwarded ?? ended;
+  return {
+    tags: {
+      "kong.access.duration_ms": whole(forwarded - started),
+      "kong.body_filter.duration_ms": answered === undefined ? null : whole(ended - answered),
+    },
+    annotations: [
+      ["kas", started],
+      ["kaf", forwarded],
+      ...(answered === undefined ? [] : [["khs", answered] as const]),
+      ["kbf", ended],
+    ],
+  };
+}
+
+interface ProxySpanOptions {
+  readonly name: string;
+  readonly config: ZipkinConfig;
+  readonly phases: Phases;
+}
+
+function proxySpanOf(traced: Traced, trace: ZipkinTrace, { name, config, phases }: ProxySpanOptions): Span {
+  const { timings, service, attempts } = traced;
   const last = attempts.at(-1);
   const isAnnotated = config.phase_duration_flavor === "annotations";
-  const whole = (milliseconds: number) => Math.max(0, Math.floor(milliseconds));
   return {
     id: trace.proxySpan,
     parentId: trace.requestSpan,
     name: `${name} (proxy)`,
     kind: "CLIENT",
-    start: started,
-    end: ended,
+    start: timings.started,
+    end: timings.ended ?? timings.started,
     remote: { serviceName: service?.name ?? undefined, ...(last && { address: last.host, port: last.port }) },
     tags: {
-      ...entityTags(exchange),
+      ...entityTags(traced),
       "peer.hostname": service !== null && last !== undefined ? service.host : null,
-      ...(!isAnnotated && {
-        "kong.access.duration_ms": whole(forwarded - started),
-        "kong.body_filter.duration_ms": answered === undefined ? null : whole(ended - answered),
-      }),
+      ...(!isAnnotated && phases.tags),
     },
-    ...(isAnnotated && {
-      annotations: [
-        ["kas", started],
-        ["kaf", forwarded],
-        ...(answered === undefined ? [] : [["khs", answered] as const]),
-        ["kbf", ended],
-      ],
-    }),
+    ...(isAnnotated && { annotations: phases.annotations }),
   };
 }
 
-const attemptSpansOf = (exchange: Exchange, trace: ZipkinTrace, name: string): readonly Span[] =>
-  exchange.attempts.map(({ host, port, started, failed }, index) => ({
+interface AttemptSpanOptions {
+  readonly name: string;
+  /** When the last attempt ended, by the clock of `Timings`. */
+  readonly end: number;
+}
+
+const attemptSpansOf = (traced: Traced, trace: ZipkinTrace, { name, end }: AttemptSpanOptions): readonly Span[] =>
+  traced.attempts.map(({ host, port, started, failed }, index) => ({
     id: randomId(SPAN_DIGITS),
     parentId: trace.requestSpan,
     name: `${name} (balancer try ${index + 1})`,
     kind: "CLIENT",
     start: started,
-    end: exchange.attempts[index + 1]?.started ?? exchange.timings.answered ?? exchange.timings.ended ?? started,
-    remote: { serviceName: exchange.service?.name ?? undefined, address: host, port },
+    end: traced.attempts[index + 1]?.started ?? end,
+    remote: { serviceName: traced.service?.name ?? undefined, address: host, port },
     tags: {
-      ...entityTags(exchange),
+      ...entityTags(traced),
       "kong.balancer.try": index + 1,
       ...(failed && { error: true, "kong.balancer.state": "failed" }),
     },
@@ -176,28 +197,82 @@ function endpointOf({ serviceName, address, port }: Endpoint, defaultName: strin
   return Object.keys(endpoint).length === 0 ? undefined : endpoint;
 }
 
+interface SpanOptions {
+  readonly config: ZipkinConfig;
+  /** Unix milliseconds of the end of the exchange or connection. */
+  readonly now: number;
+}
+
 /**
  * The spans as JSON texts, as Kong sends them: one of each attempt, one of the time in the proxy, and one of the
  * request.
- *
- * @param now Unix milliseconds of the end of the exchange
  */
-export function zipkinSpansOf(
-  exchange: Exchange,
-  trace: ZipkinTrace,
-  { config, now }: { readonly config: ZipkinConfig; readonly now: number },
-): readonly string[] {
-  const ended = exchange.timings.ended ?? exchange.timings.started;
-  const micros = (time: number) => Math.floor((now - ended + time) * 1000);
-  const request = requestSpanOf(exchange, trace, config);
+export function zipkinSpansOf(exchange: Exchange, trace: ZipkinTrace, options: SpanOptions): readonly string[] {
+  const { started, answered, ended = started } = exchange.timings;
+  const request = requestSpanOf(exchange, trace, options.config);
   const { name } = request;
-  const spans = [...attemptSpansOf(exchange, trace, name), proxySpanOf(exchange, trace, { name, config }), request];
-  return spans.map(({ id, parentId, kind, start, end, remote, tags, annotations, name: spanName }) =>
+  const spans = [
+    ...attemptSpansOf(exchange, trace, { name, end: answered ?? ended }),
+    proxySpanOf(exchange, trace, { name, config: options.config, phases: phasesOf(exchange) }),
+    request,
+  ];
+  return textsOf(spans, trace, { ...options, ended });
+}
+
+/** The name of Kong's spans of connections. */
+const STREAM = "stream";
+
+/** The same for a connection that is not HTTP. */
+export function connectionSpansOf(
+  connection: EndedConnection,
+  trace: ZipkinTrace,
+  options: SpanOptions,
+): readonly string[] {
+  const { timings, attempts, clientAddress } = connection;
+  const { started, forwarded, ended = started } = timings;
+  // In Kong, plugins run in the phase preread, which ends when a target is selected.
+  const selected = attempts[0]?.started ?? ended;
+  const phases: Phases = {
+    tags: { "kong.preread.duration_ms": whole(selected - started) },
+    annotations: [
+      ["kps", started],
+      ["kpf", selected],
+    ],
+  };
+  const spans: readonly Span[] = [
+    ...attemptSpansOf(connection, trace, { name: STREAM, end: forwarded ?? ended }),
+    proxySpanOf(connection, trace, { name: STREAM, config: options.config, phases }),
+    {
+      id: trace.requestSpan,
+      parentId: trace.parentId,
+      name: STREAM,
+      kind: "SERVER",
+      start: started,
+      end: ended,
+      remote: { address: clientAddress },
+      tags: { lc: "kong", ...fixedTags(options.config) },
+    },
+  ];
+  return textsOf(spans, trace, { ...options, ended });
+}
+
+interface TextOptions extends SpanOptions {
+  /** The time `now`, by the clock of `Timings`. */
+  readonly ended: number;
+}
+
+function textsOf(
+  spans: readonly Span[],
+  { traceId }: ZipkinTrace,
+  { config, now, ended }: TextOptions,
+): readonly string[] {
+  const micros = (time: number) => Math.floor((now - ended + time) * 1000);
+  return spans.map(({ id, parentId, kind, start, end, remote, tags, annotations, name }) =>
     JSON.stringify({
-      traceId: trace.traceId,
+      traceId,
       id,
       ...(parentId !== null && { parentId }),
-      name: spanName.slice(0, MAX_VALUE),
+      name: name.slice(0, MAX_VALUE),
       kind,
       timestamp: micros(start),
       duration: Math.max(0, micros(end) - micros(start)),

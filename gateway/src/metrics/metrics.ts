@@ -185,7 +185,7 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
     gatewayLatency: latency(
       "sluice_gateway_latency_ms",
       gatewayBuckets,
-      "Milliseconds that the gateway added to a request",
+      "Milliseconds that the gateway added to a request, or until a connection that is not HTTP had a target",
     ),
     upstreamLatency: latency(
       "sluice_upstream_latency_ms",
@@ -196,6 +196,11 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
       "sluice_request_latency_ms",
       upstreamBuckets,
       "Milliseconds from the request's arrival to the response's end",
+    ),
+    sessionDuration: latency(
+      "sluice_session_duration_ms",
+      upstreamBuckets,
+      "Milliseconds from the arrival to the end of a connection that is not HTTP",
     ),
   };
   const ownSource = compat ? "kong" : "gateway";

@@ -8,6 +8,7 @@ export interface RequestTables {
   readonly gatewayLatency: MetricTable;
   readonly upstreamLatency: MetricTable;
   readonly requestLatency: MetricTable;
+  readonly sessionDuration: MetricTable;
 }
 
 /** The name of Kong's default workspace; Kong's dashboards select by it. */
@@ -38,7 +39,7 @@ export class Recorder implements RequestRecorder {
     if (egress > 0) this.#transfer("egress", egress);
   }
 
-  latency(kind: "gatewayLatency" | "upstreamLatency" | "requestLatency", milliseconds: number): void {
+  latency(kind: Parameters<RequestRecorder["latency"]>[0], milliseconds: number): void {
     const table = this.#tables[kind];
     const { service, route } = this.#labels;
     table.observe(this.#known(table, kind) ?? this.#add(table, kind, [service, route, WORKSPACE]), milliseconds);

@@ -33,10 +33,13 @@ export interface RequestRecorder {
   request(code: number, source: "service" | "gateway"): void;
   bytes(ingress: number, egress: number): void;
   /**
-   * Records the latency that the gateway added, the time until the upstream's response began, or the latency of the
-   * whole request.
+   * Records the latency that the gateway added, the time until the upstream's response began, the latency of the whole
+   * request, or the duration of a connection that is not HTTP.
    */
-  latency(kind: "gatewayLatency" | "upstreamLatency" | "requestLatency", milliseconds: number): void;
+  latency(
+    kind: "gatewayLatency" | "upstreamLatency" | "requestLatency" | "sessionDuration",
+    milliseconds: number,
+  ): void;
 }
 
 /** An operation that a plugin has found in a request, such as a query of GraphQL. A request may have several. */

@@ -1,6 +1,6 @@
 /** Runs the plugins of a connection that is not HTTP. */
 import type { Service, SnapshotRoute } from "@sluice/model";
-import type { ConnectionRefusal, EndedConnection, RawConnection } from "@sluice/plugin-sdk";
+import type { ConnectionRefusal, EndedConnection, ForwardAttempt, RawConnection, Timings } from "@sluice/plugin-sdk";
 import type { ExchangeCount, PluginStep } from "../../compile/runtime.ts";
 import { gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { ProxyLog } from "../engine.ts";
@@ -67,6 +67,7 @@ class PluginStream implements EndedConnection {
   readonly route: SnapshotRoute;
   readonly service: Service;
   readonly namespace: string | null;
+  readonly consumer = null;
   /** Null: the connection is open. */
   record: StreamRecord | null = null;
   #text: string | null = null;
@@ -82,6 +83,23 @@ class PluginStream implements EndedConnection {
 
   get status(): number {
     return this.#ended.status;
+  }
+
+  get bytesIn(): number {
+    return this.#ended.bytesIn;
+  }
+
+  get bytesOut(): number {
+    return this.#ended.bytesOut;
+  }
+
+  get timings(): Timings {
+    const { started, connected, duration } = this.#ended;
+    return { started, ended: started + duration, ...(connected !== null && { forwarded: started + connected }) };
+  }
+
+  get attempts(): readonly ForwardAttempt[] {
+    return this.#ended.attempts;
   }
 
   logRecord(): string {

@@ -31,7 +31,9 @@ export interface StreamRecord {
   readonly bytesOut: number;
   /** Bytes from and to the target with which the client was joined. */
   readonly upstreamBytes: { readonly received: number; readonly sent: number };
-  /** Milliseconds from the ClientHello, or from the arrival of a connection without TLS, to the end. */
+  /** By `performance.now()`: the arrival of the ClientHello, or of a connection without TLS. */
+  readonly started: number;
+  /** Milliseconds from `started` to the end. */
   readonly duration: number;
   /** Milliseconds until the connection was joined with a target; null: it was not. */
   readonly connected: number | null;

@@ -210,6 +210,7 @@ export class Streams {
       serverName,
       route: stream.route,
       service: route?.upstream?.service ?? null,
+      started,
       duration: performance.now() - started,
       connected: connectedAt === null ? null : connectedAt - started,
     };
