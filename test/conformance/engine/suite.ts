@@ -20,6 +20,7 @@ import { grpcSuite } from "./grpc.ts";
 import { grpcInteropSuite } from "./grpc-interop.ts";
 import { grpcPeerSuite } from "./grpc-peers.ts";
 import { grpcWebSuite } from "./grpc-web.ts";
+import { handshakeFailureSuite } from "./handshake-failures.ts";
 import { headerSuite } from "./headers.ts";
 import { healthSuite } from "./health.ts";
 import { heldConnectionSuite } from "./held-connections.ts";
@@ -93,6 +94,7 @@ export function engineSuite(engine: Engine): void {
   tlsSuite(engine);
   acmeChallengeSuite(engine);
   tlsSessionSuite(engine);
+  handshakeFailureSuite(engine);
   cipherSuiteSuite(engine);
   clientCertificateSuite(engine);
   balancingSuite(engine);

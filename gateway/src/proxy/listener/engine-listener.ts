@@ -133,6 +133,11 @@ export async function startEngine(
         if (unlogged === null) return;
         log.warn({ port, reason, ...(unlogged > 0 && { unlogged }) }, "refused the certificate of a client");
       },
+      onFailed({ port, reason, serverName }) {
+        const unlogged = lines.allow(`${port} handshake ${reason}`);
+        if (unlogged === null) return;
+        log.warn({ port, serverName, reason, ...(unlogged > 0 && { unlogged }) }, "a TLS handshake failed");
+      },
       handshakeTimeout: settings.handshakeTimeout,
     });
 

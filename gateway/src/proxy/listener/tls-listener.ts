@@ -46,6 +46,15 @@ export interface TlsStreamHandler {
   serve(socket: Socket): void;
 }
 
+export interface HandshakeFailure {
+  /** The port on which the listener listens. */
+  readonly port: number;
+  /** Without the server name: clients cause only few different reasons. */
+  readonly reason: string;
+  /** Null: the client sent none, or its ClientHello is not complete. */
+  readonly serverName: string | null;
+}
+
 export interface TlsListenerOptions {
   readonly listen: ListenAddress;
   /** See `ProxyOptions`. */
@@ -75,6 +84,8 @@ export interface TlsListenerOptions {
   readonly stapledResponses?: () => StapledResponses;
   /** Called when a connection is closed because of the certificates of its client. */
   readonly onRefused: (fault: string) => void;
+  /** Called when a handshake whose ClientHello has begun to arrive fails. */
+  readonly onFailed: (failure: HandshakeFailure) => void;
   /** Milliseconds after which an unfinished ClientHello or handshake is aborted. */
   readonly handshakeTimeout: number;
   /** Called once for each connection; null: it is for HTTP. Default: all are. */
@@ -94,6 +105,8 @@ export interface TlsListener {
 /** Maximum bytes of a ClientHello with its records; usual ones have up to 2 kB. */
 const MOST_HELLO = 32_768;
 const NOTHING = Buffer.alloc(0);
+const TWO_NAMES = "the client sent two server names";
+const NO_CERTIFICATE = "no certificate";
 /** Disables renegotiation in TLS 1.2: it costs as much as a handshake, and a client could request it without limit. */
 const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
 const NO_TICKET = constants.SSL_OP_NO_TICKET;
@@ -134,6 +147,9 @@ function createContext({ certificate, request, clientTls }: ContextOptions): Sec
 }
 
 interface HandshakeOptions {
+  readonly serverName: string | null;
+  /** Undefined: the handshake fails. */
+  readonly certificate: IssuedCertificate | undefined;
   readonly request: CertificateRequest | null;
   /** The protocols for ALPN. Empty: none is selected. */
   readonly offered: readonly string[];
@@ -149,6 +165,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     clientTls,
     onConnection,
     onRefused,
+    onFailed,
     certificate,
     challenges,
     certificateRequest,
@@ -160,24 +177,35 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
   } = options;
   /** For server names without a certificate: the handshake fails because the context has no key. */
   const nothing = createSecureContext({ secureOptions });
-  const handshaking = new Set<Socket>();
+  /** The sockets in a handshake, each with a function that forgets it. */
+  const handshaking = new Map<Socket, () => void>();
+  let { port } = listen;
 
   const front = createServer(sockets, (raw) => {
     if (!admit(raw)) return;
     let timer: NodeJS.Timeout | undefined;
+    let serverName: string | null = null;
+    /** Load balancers check whether a port is open, and send nothing. */
+    let hasBegun = false;
     const end = () => {
       clearTimeout(timer);
       handshaking.delete(raw);
     };
-    handshaking.add(raw);
+    const fail = (reason: string) => {
+      if (!handshaking.has(raw)) return;
+      end();
+      raw.destroy();
+      if (hasBegun) onFailed({ port, reason, serverName });
+    };
+    handshaking.set(raw, end);
     const ignore = () => raw.destroy();
-    raw.once("error", ignore).once("close", end);
+    raw.once("error", ignore).once("close", () => fail("the client closed the connection"));
     const onHello = (hello: ClientHello) => {
-      const { serverName } = hello;
+      serverName = hello.serverName;
       const pending = challenges();
       const challenge = pending !== null && isAcme(hello) ? pending.certificate(serverName) : null;
       if (challenge !== null) {
-        answerChallenge(raw, challenge);
+        answerChallenge(raw, challenge).once("secure", end);
         return;
       }
       const handler = stream(raw, serverName);
@@ -190,23 +218,25 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       // The protocols of a stream are unknown, so none is selected.
       const offered = handler === null ? protocols : [];
       const request = certificateRequest(serverName);
-      const socket = secure(raw, serverName, { request, offered });
-      socket.once("error", ignore);
+      const found = certificate(serverName);
+      const socket = secure(raw, { serverName, certificate: found, request, offered });
+      const onError = (error: Error) => fail(reasonOf(error, { serverName, certificate: found }));
+      socket.once("error", onError);
       socket.once("secure", () => {
-        end();
         // After a HelloRetryRequest (TLS 1.3), OpenSSL reads the name from the second ClientHello. The certificate and
         // the request for the client's certificate were selected by the name in the first one: the route must be, too.
         if (socket.getProtocol() === "TLSv1.3" && !isSameName(serverNameOf(socket), serverName)) {
-          raw.destroy();
+          fail(TWO_NAMES);
           return;
         }
+        end();
         const fault = request?.faultOf?.(sentCertificates(socket) ?? []) ?? null;
         if (fault !== null) {
           onRefused(fault);
           raw.destroy();
           return;
         }
-        socket.off("error", ignore);
+        socket.off("error", onError);
         if (handler !== null) {
           handler.serve(socket);
           return;
@@ -215,16 +245,19 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       });
     };
     readHeader(raw, () => {
-      timer = setTimeout(() => raw.destroy(), handshakeTimeout);
-      readClientHello(raw, onHello);
+      timer = setTimeout(() => fail(`it was not complete within ${handshakeTimeout / 1000} s`), handshakeTimeout);
+      raw.once("data", () => {
+        hasBegun = true;
+      });
+      readClientHello(raw, onHello, () => fail("the ClientHello is too long"));
     });
   });
 
   /** The CA checks only the certificate of the handshake. The connection closes after it. */
-  function answerChallenge(raw: Socket, { cert, key }: { readonly cert: string; readonly key: string }): void {
+  function answerChallenge(raw: Socket, { cert, key }: { readonly cert: string; readonly key: string }): TLSSocket {
     const secureContext = createSecureContext({ cert, key, secureOptions });
     const socket = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols: [ACME_TLS_PROTOCOL] });
-    socket.once("error", () => raw.destroy()).once("secure", () => socket.end());
+    return socket.once("error", () => raw.destroy()).once("secure", () => socket.end());
   }
 
   // Emitted by a TLSSocket with `server` if the client asks for a response (RFC 6066 section 8) and sends a server name.
@@ -233,8 +266,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     done(null, stapled !== undefined && stapled.expires > Date.now() ? stapled.response : null);
   });
 
-  function secure(raw: Socket, serverName: string | null, { request, offered }: HandshakeOptions): TLSSocket {
-    const found = certificate(serverName);
+  function secure(raw: Socket, { serverName, certificate: found, request, offered }: HandshakeOptions): TLSSocket {
     const context = found === undefined ? nothing : contextOf({ certificate: found, request, clientTls });
     // A TLSSocket copies the session id context of its TLS context at its creation.
     setSessionIdContext(context, hash("sha256", serverName?.toLowerCase() ?? "").slice(0, 32));
@@ -246,8 +278,8 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       ...(stapledResponses().size > 0 && { server: front }),
       ...(offered.length > 0 && { ALPNProtocols: [...offered] }),
       SNICallback(asked, done) {
-        if (asked !== serverName) done(new Error("the client sent two server names"));
-        else if (context === nothing) done(new Error(`no certificate for '${asked}'`));
+        if (asked !== serverName) done(new Error(TWO_NAMES));
+        else if (context === nothing) done(new Error(NO_CERTIFICATE));
         else done(null, context);
       },
     });
@@ -260,17 +292,40 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     front.once("error", reject);
     front.listen({ host: listen.host, port: listen.port, reusePort }, resolve);
   });
+  ({ port } = front.address() as AddressInfo);
   return {
-    address: { host: listen.host, port: (front.address() as AddressInfo).port },
+    address: { host: listen.host, port },
     close: () => new Promise<void>((resolve) => front.close(() => resolve())),
     abortHandshakes() {
-      for (const socket of handshaking) socket.destroy();
+      for (const [socket, forget] of handshaking) {
+        forget();
+        socket.destroy();
+      }
     },
   };
 }
 
 /** A CA offers no other protocol (RFC 8737 section 3). */
 const isAcme = ({ protocols }: ClientHello): boolean => protocols.length === 1 && protocols[0] === ACME_TLS_PROTOCOL;
+
+/** The errors of handshakes with a context that has no key. */
+const withoutKey: ReadonlySet<string> = new Set([
+  NO_CERTIFICATE,
+  "no shared cipher",
+  "no suitable signature algorithm",
+]);
+
+/** OpenSSL's reason, such as `unsupported protocol`, or the error's message. */
+function reasonOf(
+  { reason, message }: Error & { readonly reason?: string },
+  { serverName, certificate }: Pick<HandshakeOptions, "serverName" | "certificate">,
+): string {
+  const given = reason ?? message;
+  if (certificate !== undefined || !withoutKey.has(given)) return given;
+  return serverName === null
+    ? `${NO_CERTIFICATE} for clients without a server name`
+    : `${NO_CERTIFICATE} for the server name`;
+}
 
 /** The server name that OpenSSL has read; null: none. Node's types lack the member. */
 const serverNameOf = (socket: TLSSocket): string | null =>
@@ -279,7 +334,7 @@ const serverNameOf = (socket: TLSSocket): string | null =>
 const isSameName = (one: string | null, other: string | null): boolean => one?.toLowerCase() === other?.toLowerCase();
 
 /** Reads the ClientHello, and puts all its bytes back for the TLS socket. */
-function readClientHello(raw: Socket, then: (hello: ClientHello) => void): void {
+function readClientHello(raw: Socket, then: (hello: ClientHello) => void, tooLong: () => void): void {
   const reader = new ClientHelloReader();
   let bytes: Buffer = NOTHING;
   const read = (chunk: Buffer) => {
@@ -289,7 +344,7 @@ function readClientHello(raw: Socket, then: (hello: ClientHello) => void): void 
       raw.off("data", read).pause();
       raw.unshift(bytes);
       then(hello);
-    } else if (bytes.length > MOST_HELLO) raw.destroy();
+    } else if (bytes.length > MOST_HELLO) tooLong();
   };
   raw.on("data", read);
 }
