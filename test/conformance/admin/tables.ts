@@ -25,6 +25,7 @@ import { missingTable } from "./rows/missing.ts";
 import { mtlsAuthCredentialsTable } from "./rows/mtls-auth.ts";
 import { planningTable } from "./rows/planning.ts";
 import { pluginCredentialsTable } from "./rows/plugin-credentials.ts";
+import { pluginProtocolsTable } from "./rows/plugin-protocols.ts";
 import { pluginsTable } from "./rows/plugins.ts";
 import { problemsTable } from "./rows/problems.ts";
 import { readingTable } from "./rows/reading.ts";
@@ -65,6 +66,7 @@ export const tables: readonly AdminTable[] = [
   vaultsTable,
   graphqlDocumentsTable,
   pluginsTable,
+  pluginProtocolsTable,
   planningTable,
   batchesTable,
   revisingTable,

@@ -21,6 +21,7 @@ import { unstorableReason } from "../../stores/unstorable-text.ts";
 import type { RawMembers } from "../http/decode-body.ts";
 import { badRequest, invalidEntity } from "../http/errors.ts";
 import type { EntityOperations, PrepareOptions } from "../requests.ts";
+import { checkPluginProtocols } from "../writes/plugin-protocols.ts";
 import { caCertificates } from "./ca-certificates.ts";
 import { certificates } from "./certificates.ts";
 import { consumerGroupConsumers, consumerGroups } from "./consumer-groups.ts";
@@ -120,7 +121,11 @@ const consumers = (derived: EntityOperations): Partial<EntityOperations> => ({
  * Shows members of a plugin's config under their deprecated names too: Kong's clients compare the response with their
  * request, and files dumped from Kong contain both spellings.
  */
-const plugins = (): Partial<EntityOperations> => ({
+const plugins = (derived: EntityOperations): Partial<EntityOperations> => ({
+  create: async (call) => checkPluginProtocols(await derived.create(call), call, false),
+  upsert: async (call) => checkPluginProtocols(await derived.upsert(call), call, false),
+  change: async (call) => checkPluginProtocols(await derived.change(call), call, true),
+
   async present(entity) {
     const { config, ...members } = entity as Plugin;
     return { ...members, config: withDeprecated(members.name, config) };
