@@ -69,6 +69,7 @@ export * from "./plugins/index.ts";
 export { insteadOfPlugin, kongPlugins } from "./plugins/kong-plugins.ts";
 export * from "./plugins/vault-references.ts";
 export type * from "./protocols/acme-status.ts";
+export * from "./protocols/connection-url.ts";
 export * from "./protocols/explain.ts";
 export * from "./protocols/fleet-counters.ts";
 export * from "./protocols/fleet-view.ts";

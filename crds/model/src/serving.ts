@@ -44,6 +44,7 @@ export {
   vaultPrefixesOf,
   vaultReferencesIn,
 } from "./plugins/vault-references.ts";
+export { connectionUrlOf } from "./protocols/connection-url.ts";
 export {
   FLEET_COUNTERS_PATH,
   type FleetCountersAnswer,

@@ -17,6 +17,7 @@ import { GroupIndex } from "./identities/group-index.ts";
 import { CompiledIdentities } from "./identities/identities.ts";
 import { AcmeChallenges } from "./listeners/acme-challenges.ts";
 import { CompiledListeners, listenersOf } from "./listeners/compiled-listeners.ts";
+import { explainStreamRoutes } from "./listeners/explain-streams.ts";
 import { StreamRouter } from "./listeners/stream-router.ts";
 import { isStreamRoute } from "./listeners/stream-routes.ts";
 import { PluginTable } from "./plugin-chains.ts";
@@ -24,6 +25,7 @@ import { Router } from "./router/router.ts";
 import type {
   CompiledRoute,
   ExchangeCount,
+  ExplainedArrival,
   ExplainedRoutes,
   ListenerStream,
   NewPluginStep,
@@ -141,16 +143,23 @@ class CompiledRuntime implements Runtime {
   }
 
   explainRoutes(request: RoutableRequest, size: number): Generator<undefined, ExplainedRoutes> {
-    const { services } = this.snapshot;
-    return (this.#routerFor(request) ?? Router.empty).explain(request, {
+    const disabledService = this.#disabledService;
+    return (this.#routerFor(request) ?? Router.empty).explain(request, { size, disabledService });
+  }
+
+  explainStream(arrival: ExplainedArrival, size: number): Generator<undefined, ExplainedRoutes> {
+    return explainStreamRoutes(this.snapshot.routes.values(), arrival, {
       size,
-      disabledService({ service }) {
-        if (service === null) return null;
-        const { enabled = false, name = null } = services.get(service.id) ?? {};
-        return enabled ? null : (name ?? service.id);
-      },
+      disabledService: this.#disabledService,
     });
   }
+
+  /** The name or id of the route's service if it is disabled; null: it is enabled, or the route has no service. */
+  readonly #disabledService = ({ service }: SnapshotRoute): string | null => {
+    if (service === null) return null;
+    const { enabled = false, name = null } = this.snapshot.services.get(service.id) ?? {};
+    return enabled ? null : (name ?? service.id);
+  };
 
   instancesSince(previous: Runtime | null): InstanceChanges {
     return this.#plugins.changesSince(previous instanceof CompiledRuntime ? previous.#plugins : PluginTable.empty);

@@ -56,9 +56,14 @@ export interface RouteMatch {
 /** The attributes in the order in which they are examined. `service`: the route's service is disabled. */
 export type RouteAttribute = "host" | "path" | "method" | "header" | "query" | "share" | "sni" | "service";
 
-/** The first attribute of a route by which it does not match a request. */
+/**
+ * The same for a connection. `host`: the server name is compared with the hosts of a route of the document's listeners.
+ */
+export type StreamAttribute = "protocol" | "host" | "sni" | "destination" | "source" | "service";
+
+/** The first attribute of a route by which it does not match a request or a connection. */
 export interface RouteMismatch {
-  readonly attribute: RouteAttribute;
+  readonly attribute: RouteAttribute | StreamAttribute;
   /** A sentence for people. */
   readonly reason: string;
 }
@@ -224,8 +229,8 @@ export interface PluginCandidate {
 export interface ConnectionPlugins {
   /** High priority first. */
   readonly steps: readonly PluginStep[];
-  /** Why every connection is closed; null: it is not. */
-  readonly closed: string | null;
+  /** Why every connection is closed, and the id of the plugin that causes it; null: it is not. */
+  readonly closed: { readonly plugin: string; readonly reason: string } | null;
 }
 
 /** The chains by the request's scheme, because a plugin may act on one scheme only. */
@@ -267,6 +272,12 @@ export interface StreamArrival {
   readonly source: ConnectionEnd;
   /** The end of the node itself, whatever a PROXY header says. */
   readonly destination: ConnectionEnd;
+}
+
+/** A connection of which the routes are explained. */
+export interface ExplainedArrival extends StreamArrival {
+  /** The document's listener that takes the connection; null: a stream listener of the node. */
+  readonly listener: DocumentListener | null;
 }
 
 /** A connection that is not HTTP. */
@@ -339,6 +350,12 @@ export interface Runtime {
    * @param size Maximum number of routes in the result
    */
   explainRoutes(request: RoutableRequest, size: number): Generator<undefined, ExplainedRoutes>;
+  /**
+   * The same for `matchStream` or, with a listener of the document, for `listeners.streamAt`.
+   *
+   * @param size Maximum number of routes in the result
+   */
+  explainStream(arrival: ExplainedArrival, size: number): Generator<undefined, ExplainedRoutes>;
   /** The plugin instances in which this runtime differs from a previous one; all instances if `previous` is null. */
   instancesSince(previous: Runtime | null): InstanceChanges;
   /** The compiled route; null: there is no such route, or its service is disabled or missing. */

@@ -141,5 +141,5 @@ for (const [name, closes] of [
     });
     assert.equal(applied.violations, undefined);
     const { chains } = compile(null, applied.value, tools).compiledRoute(id(2)) ?? {};
-    assert.equal(chains?.connections.closed, closes ? "it is invalid" : null);
+    assert.equal(chains?.connections.closed?.reason ?? null, closes ? "it is invalid" : null);
   });

@@ -3,41 +3,31 @@
  * with the node's runtime, so an explanation cannot differ from what the proxy does. The only exception: the services
  * of plugins change and send nothing.
  */
-import type { ExplainedCounter, ExplainRequest, Explanation } from "@sluice/model";
+import { connectionUrlOf, type ExplainRequest, type Explanation } from "@sluice/model/serving";
 import type { DirectResponse } from "@sluice/plugin-sdk";
-import type { ReasonToRefuse } from "../balance/health-report.ts";
-import type { PluginTools, Runtime } from "../compile/runtime.ts";
+import type { Runtime } from "../compile/runtime.ts";
 import { idAndNameOf } from "../exchange/entity-name.ts";
 import type { GatewayErrorName } from "../exchange/gateway-errors.ts";
-import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";
+import type { ProxyLog } from "../proxy/engine.ts";
+import type { LiveExchange } from "../proxy/exchange/live-exchange.ts";
 import type { IncomingRequest } from "../proxy/exchange/request.ts";
 import { connectionSpecific } from "../proxy/http2/fields.ts";
 import { Pipeline } from "../proxy/pipeline.ts";
 import type { GatewayResponse } from "../proxy/response/gateway-response.ts";
 import { ownMessage } from "../proxy/response/response-phase.ts";
-import type { ProxySettings } from "../proxy/settings.ts";
 import { describedHead } from "./described-request.ts";
-import { explainedCounter } from "./explained-counter.ts";
+import { explainConnection } from "./explain-connection.ts";
+import { type ExplainTools, startExplanation } from "./explain-tools.ts";
 import { describedPort } from "./explained-listener.ts";
-import { ExplainedPlugins, type PluginAssumptions } from "./explained-plugins.ts";
+import type { ExplainedPlugins } from "./explained-plugins.ts";
 import { explainedRoutes } from "./explained-routes.ts";
-import { explainedUpstream } from "./explained-upstream.ts";
+import { explainedUpstream, hasTarget, targetRefusal } from "./explained-upstream.ts";
 import {
   explainedHandshake,
   handshakeWarnings,
   ignoredAddressWarnings,
   unprotectedWarnings,
 } from "./explained-warnings.ts";
-
-export interface ExplainTools extends PluginTools {
-  readonly runtime: Runtime;
-  readonly settings: ProxySettings;
-  readonly reasonToRefuse: ReasonToRefuse;
-  /** Whether the engine can send requests of HTTP/1.1 clients to gRPC services. */
-  readonly reachesGrpc: boolean;
-  /** Default: the plugins decide. */
-  readonly assumptions?: PluginAssumptions;
-}
 
 /** An explanation without the routes that were candidates. */
 export type ExplainedResult = Omit<Explanation, "candidates" | "other_candidates">;
@@ -46,17 +36,15 @@ export type ExplainedResult = Omit<Explanation, "candidates" | "other_candidates
 const PLUGIN_TIMEOUT = 4000;
 /** Maximum characters of a response's body. */
 const MAX_BODY = 8192;
-/** Maximum number of log lines, and of counters. */
-const MAX_ENTRIES = 100;
-/** Maximum characters of a log line. */
-const MAX_LINE = 1000;
 
 export async function explain(described: ExplainRequest, tools: ExplainTools): Promise<Explanation> {
+  const connection = connectionUrlOf(described.url);
+  if (connection !== null) return explainConnection(described, connection, tools);
   const { result, request } = await explainWithRequest(described, tools);
   const candidates =
     request === null
       ? { candidates: [], other_candidates: 0 }
-      : await explainedRoutes(tools.runtime, request, described.size);
+      : await explainedRoutes(tools.runtime.explainRoutes(request, described.size));
   return { ...result, ...candidates };
 }
 
@@ -71,39 +59,16 @@ interface ResultWithRequest {
 }
 
 async function explainWithRequest(described: ExplainRequest, tools: ExplainTools): Promise<ResultWithRequest> {
-  const { runtime, settings, assumptions } = tools;
-  const log: string[] = [];
-  const counters: ExplainedCounter[] = [];
-  const plugins = new ExplainedPlugins({
-    runtime,
-    tools,
-    ...(assumptions && { assumptions }),
-    activity: {
-      logged: (line) => addTo(log, line.slice(0, MAX_LINE)),
-      counted: (plugin, counter, count) =>
-        addTo(counters, explainedCounter(runtime.snapshot, { plugin, counter, count })),
-    },
-  });
-  const write = (details: object, message: string) => {
-    const { reason, err } = details as { readonly reason?: unknown; readonly err?: unknown };
-    addTo(log, `${message}${(reason ?? err) ? `: ${reason ?? err}` : ""}`.slice(0, MAX_LINE));
-  };
-  const pipeline = new Pipeline({
-    settings,
-    log: { warn: write, error: write },
-    runtime: () => withExplainedPlugins(runtime, plugins),
-  });
+  const { runtime, settings } = tools;
+  const { plugins, counters, lines, log } = startExplanation(tools);
+  const pipeline = new Pipeline({ settings, log, runtime: () => withExplainedPlugins(runtime, plugins) });
   try {
-    const passed = await passPipeline(described, { pipeline, plugins, tools, write });
-    const result = { ...describeResult(passed, { described, plugins, tools }), counters, log };
+    const passed = await passPipeline(described, { pipeline, plugins, tools, log });
+    const result = { ...describeResult(passed, { described, plugins, tools }), counters, log: lines };
     return { result, request: passed.request };
   } finally {
     plugins.close();
   }
-}
-
-function addTo<Entry>(list: Entry[], entry: Entry): void {
-  if (list.length < MAX_ENTRIES) list.push(entry);
 }
 
 /** The runtime, with the explanation's plugin instances in place of its own. */
@@ -143,8 +108,8 @@ interface PassOptions {
   readonly pipeline: Pipeline;
   readonly plugins: ExplainedPlugins;
   readonly tools: ExplainTools;
-  /** Writes a line to the log of the explanation. */
-  readonly write: (details: object, message: string) => void;
+  /** The log of the explanation. */
+  readonly log: ProxyLog;
 }
 
 async function passPipeline(described: ExplainRequest, options: PassOptions): Promise<PipelineResult> {
@@ -174,7 +139,7 @@ interface PhaseOptions extends PassOptions {
 
 async function passPhases(
   exchange: LiveExchange,
-  { pipeline, tools, write, described, protocol }: PhaseOptions,
+  { pipeline, tools, log, described, protocol }: PhaseOptions,
 ): Promise<PipelineResult> {
   /** The response of a plugin whose limit the body exceeds. */
   const rejection: { answer?: DirectResponse | GatewayErrorName } = {};
@@ -188,18 +153,18 @@ async function passPhases(
   };
   const access = await pipeline.access(exchange);
   const { request } = exchange;
-  const forward = access.forward !== undefined && hasTarget(access.forward) ? access.forward : null;
+  const forward = access.forward !== undefined && hasTarget(access.forward.upstream) ? access.forward : null;
   // The engine reads the rest of the body when it forwards the request.
   if (forward !== null && described.body !== null) exchange.body?.drop();
-  const refusal = forward && refusalOf(forward, tools.reasonToRefuse);
+  const refusal = forward && targetRefusal(forward.upstream, tools.reasonToRefuse);
   if (forward !== null && refusal === null && rejection.answer === undefined) {
     const { reasonToRefuse } = tools;
     const upstream = explainedUpstream(forward, { exchange, pipeline, protocol, reasonToRefuse });
     return { ...noResult, request, exchange, upstream };
   }
   const answer = rejection.answer ?? access.answer ?? (refusal === null ? "noPeer" : "upstreamDown");
-  if (answer === "noPeer") write({}, "the upstream failed: no target accepts requests");
-  if (answer === "upstreamDown") write({ reason: refusal }, "the upstream failed");
+  if (answer === "noPeer") log.warn({}, "the upstream failed: no target accepts requests");
+  if (answer === "upstreamDown") log.warn({ reason: refusal }, "the upstream failed");
   const own = pipeline.createAnswer(exchange, answer);
   const held =
     exchange.chain.holdingSteps === null ? null : await pipeline.runResponsePhases(exchange, ownMessage(own));
@@ -210,16 +175,6 @@ async function passPhases(
     exchange,
     response: { ...response, headers: pipeline.ownHeaders(exchange, response) },
   };
-}
-
-const hasTarget = ({ upstream: { parts, targets } }: ForwardPlan): boolean =>
-  targets.length > 0 && (parts.balancer === null || parts.balancer.isUp);
-
-/** Why every target that may get the request is refused; null: at least one is not refused. */
-function refusalOf({ upstream: { parts, targets } }: ForwardPlan, reasonToRefuse: ReasonToRefuse): string | null {
-  const eligible = targets.filter((_target, at) => parts.balancer === null || parts.balancer.isEligible(at));
-  const refusals = eligible.map(({ host, port }) => reasonToRefuse(host, port));
-  return refusals.includes(null) ? null : (refusals[0] ?? null);
 }
 
 /** The result of the phases; or why it is unknown. */
@@ -251,6 +206,7 @@ function describeResult(
   const handshake = request && explainedHandshake(request.head.peer, runtime);
   const listed = exchange === null ? [] : plugins.list(exchange.compiledRoute, exchange);
   return {
+    connection: null,
     handshake,
     warnings: [
       ...(handshake ? handshakeWarnings(handshake, services.now()) : []),
@@ -272,6 +228,7 @@ function describeResult(
     consumer: exchange?.consumer ? idAndNameOf(exchange.consumer) : null,
     plugins: listed,
     upstream,
+    closed: null,
     response: response && {
       status: response.status,
       headers: shownHeaders(response, described),

@@ -6,9 +6,19 @@ import {
   type DirectResponse,
   type Exchange,
   type PluginPhases,
+  type RawConnection,
 } from "@sluice/plugin-sdk";
 import { protocolOf, withSteps } from "../compile/plugin-chains.ts";
-import type { CompiledRoute, PluginStep, PluginTools, RoutePluginChains, Runtime, Scheme } from "../compile/runtime.ts";
+import type {
+  CompiledRoute,
+  ConnectionPlugins,
+  PluginCandidate,
+  PluginStep,
+  PluginTools,
+  RoutePluginChains,
+  Runtime,
+  Scheme,
+} from "../compile/runtime.ts";
 import { idAndNameOf } from "../exchange/entity-name.ts";
 import type { PluginInstance } from "../plugin-services/plugin-instance.ts";
 import { BodyLostError } from "../proxy/client/client-body.ts";
@@ -64,7 +74,9 @@ export class ExplainedPlugins {
   /** The route with chains that contain the explained instances. */
   explained(route: CompiledRoute): CompiledRoute {
     const { chains } = route;
-    const explainedChains = (scheme: Scheme) => withSteps(chains[scheme], (step) => this.#newStep(step));
+    const newStep = (step: PluginStep) => this.#newStep(step);
+    const explainedChains = (scheme: Scheme) => withSteps(chains[scheme], newStep);
+    let connections: ConnectionPlugins | undefined;
     const explained: RoutePluginChains = {
       get http() {
         return explainedChains("http");
@@ -73,7 +85,8 @@ export class ExplainedPlugins {
         return explainedChains("https");
       },
       get connections() {
-        return chains.connections;
+        connections ??= { ...chains.connections, steps: chains.connections.steps.map(newStep) };
+        return connections;
       },
       candidates: (consumer) => chains.candidates(consumer),
     };
@@ -95,30 +108,61 @@ export class ExplainedPlugins {
       };
       return this.#describe(id, result, reason);
     });
-    const known = new Set(inChain.map(({ id }) => id));
     const protocol = protocolOf(route.route, request.scheme);
-    const candidates = route.chains.candidates(consumer);
-    const others = candidates.flatMap(({ id, name, protocols }, at): readonly ExplainedPlugin[] => {
-      if (known.has(id)) return [];
-      if (!protocols.includes(protocol)) return this.#describe(id, "other protocol", `it does not act on ${protocol}`);
-      const winner = candidates.slice(0, at).find((other) => other.name === name && known.has(other.id));
-      return winner === undefined
-        ? this.#describe(id, "not reached", "when it would run, the consumer is not known yet")
-        : this.#describe(
-            id,
-            "overridden",
-            [
-              `the plugin ${name} of ${pluginScopeText(scopeOf(snapshot, winner.id))} is more specific`,
-              headersText(snapshot, id),
-            ]
-              .filter((text) => text !== null)
-              .join("; otherwise it "),
-          );
+    return this.#withOthers(inChain, { route, consumer }, ({ id, protocols }, winner) => {
+      if (!protocols.includes(protocol)) return ["other protocol", `it does not act on ${protocol}`];
+      if (winner === null) return ["not reached", "when it would run, the consumer is not known yet"];
+      const reasons = [this.#moreSpecific(winner), headersText(snapshot, id)];
+      return ["overridden", reasons.filter((text) => text !== null).join("; otherwise it ")];
     });
-    const disabled = [...snapshot.plugins.values()]
+  }
+
+  /** As `list`, for a connection that is not HTTP. */
+  listForConnection(route: CompiledRoute): readonly ExplainedPlugin[] {
+    const { tools } = this.#options;
+    const { steps, closed } = route.chains.connections;
+    const closing = closed === null ? [] : this.#describe(closed.plugin, "answered", closed.reason);
+    const acting = steps.flatMap(({ id, phases }): readonly ExplainedPlugin[] => {
+      if (id === closed?.plugin) return [];
+      const isLater = closed === null && phases.connection === undefined;
+      const { result, reason } = this.#results.get(id) ?? {
+        result: isLater ? ("applies" as const) : ("not reached" as const),
+        reason: isLater ? "it acts when the connection has ended" : null,
+      };
+      return this.#describe(id, result, reason);
+    });
+    return this.#withOthers([...closing, ...acting], { route, consumer: null }, ({ name }, winner) => {
+      if (winner !== null) return ["overridden", this.#moreSpecific(winner)];
+      const acts = tools.plugins.get(name)?.actsOnConnections !== undefined;
+      return [
+        "other protocol",
+        acts ? "its protocols are those of requests: add tcp, tls or tls_passthrough" : "it acts on requests only",
+      ];
+    });
+  }
+
+  /** Adds the plugins that do not apply, and disabled ones. @param why Called with the plugin that applies instead */
+  #withOthers(
+    applied: readonly ExplainedPlugin[],
+    { route, consumer }: { readonly route: CompiledRoute; readonly consumer: Consumer | null },
+    why: (plugin: PluginCandidate, winner: PluginCandidate | null) => readonly [result: PluginResult, reason: string],
+  ): readonly ExplainedPlugin[] {
+    const known = new Set(applied.map(({ id }) => id));
+    const candidates = route.chains.candidates(consumer);
+    const others = candidates.flatMap((plugin, at): readonly ExplainedPlugin[] => {
+      if (known.has(plugin.id)) return [];
+      const isWinner = ({ id, name }: PluginCandidate) => name === plugin.name && known.has(id);
+      return this.#describe(plugin.id, ...why(plugin, candidates.slice(0, at).find(isWinner) ?? null));
+    });
+    const disabled = [...this.#options.runtime.snapshot.plugins.values()]
       .filter((plugin) => !plugin.enabled && isInScope(plugin, route, consumer))
       .flatMap(({ id }) => this.#describe(id, "disabled", null));
-    return [...inChain, ...others, ...disabled];
+    return [...applied, ...others, ...disabled];
+  }
+
+  #moreSpecific({ id, name }: PluginCandidate): string {
+    const scope = scopeOf(this.#options.runtime.snapshot, id);
+    return `the plugin ${name} of ${pluginScopeText(scope)} is more specific`;
   }
 
   #describe(id: string, result: PluginResult, reason: string | null): readonly ExplainedPlugin[] {
@@ -189,12 +233,16 @@ export class ExplainedPlugins {
   }
 
   #unknownPhases(id: string, reason: string): PluginPhases {
-    return { access: () => this.#run(id, async () => this.#end(id, reason)) };
+    return {
+      access: () => this.#run(id, async () => this.#end(id, reason)),
+      connection: () => this.#end(id, reason),
+    };
   }
 
   #explainedPhases(id: string, phases: PluginPhases): PluginPhases {
-    const { access, response, responseHeaders, responseBody } = phases;
+    const { access, response, responseHeaders, responseBody, connection } = phases;
     return {
+      ...(connection && { connection: (stream) => this.#connection(id, stream, connection.bind(phases)) }),
       ...(access && { access: (exchange) => this.#access(id, exchange, access.bind(phases)) }),
       ...(response && { response: (...given) => this.#run(id, async () => response.apply(phases, given)) }),
       ...(responseHeaders && { responseHeaders: responseHeaders.bind(phases) }),
@@ -214,6 +262,21 @@ export class ExplainedPlugins {
       const isRejected = error instanceof BodyLostError;
       const reason = isRejected ? "the body is too long" : String(error).slice(0, MAX_REASON);
       this.#results.set(id, { result: isRejected ? "not reached" : "failed", reason });
+      throw error;
+    }
+  }
+
+  /** Does nothing once the result is unknown. */
+  #connection(id: string, stream: RawConnection, run: NonNullable<PluginPhases["connection"]>) {
+    if (this.#reason !== null) return undefined;
+    this.#current = id;
+    try {
+      const refusal = run(stream);
+      const result = refusal === undefined ? ("ran" as const) : ("answered" as const);
+      if (this.#reason === null) this.#results.set(id, { result, reason: refusal?.reason ?? null });
+      return refusal;
+    } catch (error) {
+      this.#results.set(id, { result: "failed", reason: String(error).slice(0, MAX_REASON) });
       throw error;
     }
   }

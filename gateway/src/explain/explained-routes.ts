@@ -1,18 +1,17 @@
-/** The routes that were candidates for a request. */
+/** The routes that were candidates for a request or a connection. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Explanation, RouteCandidate } from "@sluice/model";
-import type { ExplainedRoute, RoutableRequest, Runtime } from "../compile/runtime.ts";
+import type { ExplainedRoute, ExplainedRoutes } from "../compile/runtime.ts";
 import { idAndNameOf } from "../exchange/entity-name.ts";
 
 /** Milliseconds after which other requests of the worker get their turn. */
 const SLICE = 2;
 
+/** @param steps See `explainRoutes` and `explainStream` of the runtime */
 export async function explainedRoutes(
-  runtime: Runtime,
-  request: RoutableRequest,
-  size: number,
+  steps: Iterator<undefined, ExplainedRoutes>,
 ): Promise<Pick<Explanation, "candidates" | "other_candidates">> {
-  const { nearest, others } = await inSlices(runtime.explainRoutes(request, size));
+  const { nearest, others } = await inSlices(steps);
   const chosen = nearest.find(({ mismatch }) => mismatch === null);
   return { candidates: nearest.map((route) => candidateOf(route, chosen)), other_candidates: others };
 }

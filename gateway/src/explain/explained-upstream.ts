@@ -1,16 +1,17 @@
-/** The request that would be sent to the upstream. */
+/** The request that would be sent to the upstream, or the connection that would be opened. */
 import { type Address, type ExplainedTarget, type Explanation, hostAndPort } from "@sluice/model/serving";
 import { HeaderEditList } from "@sluice/plugin-sdk";
 import { reportedWeight } from "../balance/algorithms/algorithm.ts";
-import { hashInputOf } from "../balance/algorithms/hash-source.ts";
+import { type BalancingRequest, hashInputOf } from "../balance/algorithms/hash-source.ts";
 import type { Balancer } from "../balance/balancer.ts";
 import type { ReasonToRefuse } from "../balance/health-report.ts";
-import type { UpstreamTarget } from "../compile/runtime.ts";
+import type { ServiceUpstream, UpstreamTarget } from "../compile/runtime.ts";
 import type { ForwardPlan, LiveExchange } from "../proxy/exchange/live-exchange.ts";
 import { isGrpc } from "../proxy/exchange/protocols.ts";
 import { strippedPrefix, upstreamHostFor } from "../proxy/headers/upstream-headers.ts";
 import { createUpstreamHeads } from "../proxy/http1/upstream/upstream-head.ts";
 import type { Pipeline } from "../proxy/pipeline.ts";
+import { connectionView } from "../proxy/streams/stream-connection.ts";
 
 const HIDDEN = "(hidden)";
 
@@ -27,12 +28,9 @@ export function explainedUpstream(
   { exchange, pipeline, protocol, reasonToRefuse }: ExplainedUpstreamOptions,
 ): NonNullable<Explanation["upstream"]> {
   const { upstream, method, path } = forward;
-  const { balancer } = upstream.parts;
-  const targets = (balancer === null ? upstream.targets.map(plainTarget) : balancedTargets(balancer)).map(
-    ({ host, port, ...target }): ExplainedTarget => ({ ...target, refusal: reasonToRefuse(host, port) }),
-  );
   const [first] = upstream.targets;
-  const certain = certainTarget(forward, exchange);
+  const { request, match, consumer, credential } = exchange;
+  const certain = certainTarget(upstream, { request, match, consumer, credential });
   const target = certain ?? first;
   const isHttp1 = target !== undefined && !(upstream.speaksHttp2 || isGrpc(exchange.request));
   const headers = isHttp1
@@ -44,10 +42,52 @@ export function explainedUpstream(
     url: `${first?.scheme ?? "http"}://${upstream.host}${withoutAddedValues(path, exchange.request.query)}`,
     path_changes: pathChanges(forward, exchange),
     headers: headers.map(([name, value]) => [name, shownValue(name, value, { exchange, hosts })] as const),
+    ...explainedTargets(upstream, certain, reasonToRefuse),
+  };
+}
+
+/** @param clientAddress See `RawConnection` */
+export function explainedConnectionTargets(
+  upstream: ServiceUpstream,
+  clientAddress: string,
+  reasonToRefuse: ReasonToRefuse,
+): NonNullable<Explanation["upstream"]> {
+  const { service } = upstream;
+  const [first] = upstream.targets;
+  const certain = certainTarget(upstream, connectionView(clientAddress));
+  return {
+    method: null,
+    url: `${first?.scheme === "https" ? "tls" : "tcp"}://${hostAndPort(service)}`,
+    path_changes: [],
+    headers: [],
+    ...explainedTargets(upstream, certain, reasonToRefuse),
+  };
+}
+
+function explainedTargets(
+  { parts: { balancer }, targets }: ServiceUpstream,
+  certain: UpstreamTarget | null,
+  reasonToRefuse: ReasonToRefuse,
+) {
+  const all = balancer === null ? targets.map(plainTarget) : balancedTargets(balancer);
+  return {
     algorithm: balancer?.upstream.algorithm ?? "round-robin",
-    targets,
+    targets: all.map(
+      ({ host, port, ...target }): ExplainedTarget => ({ ...target, refusal: reasonToRefuse(host, port) }),
+    ),
     target: certain && hostAndPort(certain),
   };
+}
+
+/** Whether a target accepts requests. */
+export const hasTarget = ({ parts, targets }: ServiceUpstream): boolean =>
+  targets.length > 0 && (parts.balancer === null || parts.balancer.isUp);
+
+/** Why every target that may get the request is refused; null: at least one is not refused. */
+export function targetRefusal({ parts, targets }: ServiceUpstream, reasonToRefuse: ReasonToRefuse): string | null {
+  const eligible = targets.filter((_target, at) => parts.balancer === null || parts.balancer.isEligible(at));
+  const refusals = eligible.map(({ host, port }) => reasonToRefuse(host, port));
+  return refusals.includes(null) ? null : (refusals[0] ?? null);
 }
 
 /** How the configuration of route and service changes the path. Empty: it does not, or a plugin has set the path. */
@@ -98,15 +138,18 @@ const balancedTargets = ({ entries, checksHealth }: Balancer): readonly Unexamin
   }));
 
 /** The only target that may get the request, or the one that its hash selects; null: other requests matter too. */
-function certainTarget({ upstream }: ForwardPlan, exchange: LiveExchange): UpstreamTarget | null {
-  const { balancer } = upstream.parts;
-  const eligible = upstream.targets.filter((_target, at) => balancer === null || balancer.isEligible(at));
+function certainTarget(
+  upstream: ServiceUpstream,
+  of: Omit<BalancingRequest, "responseHeaders">,
+): UpstreamTarget | null {
+  const { parts, targets } = upstream;
+  const { balancer } = parts;
+  const eligible = targets.filter((_target, at) => balancer === null || balancer.isEligible(at));
   const [only, ...others] = eligible;
   if (only !== undefined && others.length === 0) return only;
   if (balancer?.needsHash !== true) return null;
-  const { request, match, consumer, credential } = exchange;
   const responseHeaders = new HeaderEditList();
-  const view = { request, match, consumer, credential, responseHeaders };
+  const view = { ...of, responseHeaders };
   // Without a hash, the target depends on earlier requests, and choosing one would affect later requests. A client
   // without the hashed cookie gets a random cookie.
   if (hashInputOf(balancer.upstream, view) === null || responseHeaders.lines !== "") return null;

@@ -184,6 +184,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
         settings: plan.settings,
         reasonToRefuse: guard.reasonToRefuse,
         reachesGrpc: plan.engine === "http1",
+        streamAddresses: proxy.streamAddresses,
       }),
     ...own,
   };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { connect as connectTls } from "node:tls";
-import type { EndedConnection, PluginPhases, RawConnection } from "@sluice/plugin-sdk";
+import { type EndedConnection, latenciesOf, type PluginPhases, type RawConnection } from "@sluice/plugin-sdk";
 import { serviceNamed } from "../../../gateway/src/compile/testing-entities.ts";
 import { headerV1, headerV2 } from "../../../gateway/src/proxy/listener/testing-proxy-headers.ts";
 import { dial } from "./client.ts";
@@ -113,6 +113,15 @@ export function nodeStreamSuite(engine: Engine): void {
             refusal === undefined ? [[host, target]] : [],
           );
           assert.equal(records[0]?.fault, refusal === undefined ? null : "refused");
+          const { bytesIn, bytesOut, timings, attempts, status } = logged[0] ?? assert.fail("not logged");
+          const { request: session, kong } = latenciesOf(timings);
+          assert.deepEqual(
+            [bytesIn, bytesOut, status, session, kong, attempts.length],
+            [
+              ...[record.session.received, record.session.sent, record.session.status],
+              ...[record.latencies.session, record.latencies.kong, record.tries.length],
+            ],
+          );
         });
 
       it(`closes ${protocol} connections if a plugin of the route protects but acts on HTTP only`, async (test) => {

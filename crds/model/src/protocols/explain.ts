@@ -1,5 +1,5 @@
 /**
- * Explanations of requests, from the nodes to the admin API (`POST /explain`). A call to a node is a PluginEndpointCall
+ * Explanations of requests, and of connections that are not HTTP, from the nodes to the admin API (`POST /explain`). A call to a node is a PluginEndpointCall
  * whose plugin is NODE and whose path is `nodePaths.explain` (plugin-endpoint.ts).
  */
 import { isIP } from "node:net";
@@ -20,10 +20,16 @@ import {
 } from "@sluice/plugin-sdk";
 import type { CertificateDetails } from "../certificate-details.ts";
 import { checkValue } from "./check-value.ts";
+import { connectionUrlOf } from "./connection-url.ts";
 
 export const explainRequestSchema = record(
   {
-    url: text({ description: "URL of the request, such as http://api.example/users?page=2.", maxLength: 8192 }),
+    url: text({
+      description:
+        "URL of the request, such as http://api.example/users?page=2, or of a connection to a stream listener, such as " +
+        "tcp://10.0.0.7:9100 or tls://mail.example:9443.",
+      maxLength: 8192,
+    }),
     method: text({ description: "Method of the request.", default: "GET", maxLength: 64 }),
     headers: mapping(
       array(text({ description: "A value.", rule: "header-value", minLength: 0, maxLength: 8192 }), {
@@ -41,15 +47,22 @@ export const explainRequestSchema = record(
       default: "127.0.0.1",
       maxLength: 64,
     }),
+    client_port: nullable(
+      integer({ description: "Port from which the client of a connection connects.", minimum: 1, maximum: 65_535 }),
+    ),
     http_version: choice(["1.1", "2"], { description: "Version of HTTP.", default: "1.1" }),
     server_name: nullable(
-      text({ description: "Server name in the TLS handshake. Default: the host of an https URL.", maxLength: 255 }),
+      text({
+        description:
+          "Server name in the TLS handshake. Default: the host of an https or tls URL, unless it is an address.",
+        maxLength: 255,
+      }),
     ),
     port: nullable(
       integer({
         description:
           "Port of a Gateway's listener: the one that clients use, or the one that nodes open. Default: the node's " +
-          "own proxy listeners.",
+          "own listeners.",
         minimum: 1,
         maximum: 65_535,
       }),
@@ -69,7 +82,7 @@ export const explainRequestSchema = record(
       maximum: 1000,
     }),
   },
-  { description: "A request to explain." },
+  { description: "A request or a connection to explain." },
 );
 
 export type ExplainRequest = Static<typeof explainRequestSchema>;
@@ -92,12 +105,14 @@ const URL_FORM = /^https?:\/\/[^/?#\s\p{Cc}]+(?:[/?][^#\s\p{Cc}]*)?$/u;
 
 /** Refuses values that cannot be sent as one request. The gateway answers other faults, such as a malformed Host. */
 function checkTexts(given: ExplainRequest): readonly Violation[] {
-  const { url, method, headers, client_address, body, body_size } = given;
+  const { url, method, headers, client_address, client_port, body, body_size } = given;
   const violations: Violation[] = [];
   const refuse = (message: string, ...path: readonly string[]) => void violations.push({ path, message });
+  if (isIP(client_address) === 0) refuse("expected an IP address", "client_address");
+  if (url.startsWith("tcp:") || url.startsWith("tls:")) return [...violations, ...checkConnection(given)];
   if (!URL_FORM.test(url)) refuse("expected a URL such as http://api.example/users", "url");
   if (!isToken(method)) refuse("expected a method such as GET", "method");
-  if (isIP(client_address) === 0) refuse("expected an IP address", "client_address");
+  if (client_port !== null) refuse("only connections (tcp://, tls://) are described with it", "client_port");
   const named = (wanted: string) =>
     Object.entries(headers).flatMap(([name, values]) => (name.toLowerCase() === wanted ? values : []));
   if (body !== null && body_size !== null) refuse("set either body or body_size", "body_size");
@@ -110,12 +125,29 @@ function checkTexts(given: ExplainRequest): readonly Violation[] {
   return violations;
 }
 
+/** Refuses members that a connection does not have. */
+function checkConnection(given: ExplainRequest): readonly Violation[] {
+  const { url, method, headers, http_version, server_name, body, body_size } = given;
+  const refusals: Readonly<Record<string, string | false>> = {
+    url: connectionUrlOf(url) === null && "expected a URL such as tcp://10.0.0.7:9100 or tls://mail.example:9443",
+    method: method !== "GET" && "a connection has no method",
+    headers: Object.keys(headers).length > 0 && "a connection has no headers",
+    http_version: http_version !== "1.1" && "a connection has no version of HTTP",
+    body: body !== null && "a connection has no body",
+    body_size: body_size !== null && "a connection has no body",
+    server_name: server_name !== null && url.startsWith("tcp:") && "a connection without TLS has no server name",
+  };
+  return Object.entries(refusals).flatMap(([member, message]) =>
+    message === false ? [] : [{ path: [member], message }],
+  );
+}
+
 export interface EntityName {
   readonly id: string;
   readonly name: string | null;
 }
 
-/** One path of a route: each path is a candidate of its own. */
+/** One path of a route: each path is a candidate of its own. A route for connections has no paths. */
 export interface RouteCandidate {
   readonly route: EntityName;
   /** As configured; null: the route has no paths. */
@@ -146,7 +178,8 @@ export interface ExplainedPlugin extends EntityName {
   /**
    * `ran`, `answered`, `failed` (with an error): in the phase `access`. `applies`: the plugin has no such phase.
    * `unknown`: the result depends on another server, which is not asked. `not reached`: an earlier plugin answered or
-   * has an unknown result, or the consumer becomes known too late. `overridden`: a plugin of the same name with a more
+   * has an unknown result, or the consumer becomes known too late. For a connection, the phase is `connection`, and
+   * `answered` means that the plugin closes it. `overridden`: a plugin of the same name with a more
    * specific scope applies. `other protocol`: the plugin does not apply to the request's protocol. `disabled`: its
    * `enabled` is false.
    */
@@ -193,8 +226,24 @@ export interface ExplainedHandshake {
   readonly certificate: ({ readonly id: string } & CertificateDetails) | null;
 }
 
+/** A connection that is not HTTP, as the node sees it. */
+export interface ExplainedConnection {
+  /** `tls`: TLS ends at the gateway, or no route matches. */
+  readonly protocol: "tcp" | "tls" | "tls_passthrough";
+  readonly client_address: string;
+  /** Null: it was not described. */
+  readonly client_port: number | null;
+  /** The address and port of the node; null: those of a Gateway's listener. */
+  readonly destination_address: string | null;
+  readonly port: number;
+  /** Null: there is none. */
+  readonly server_name: string | null;
+}
+
 export interface Explanation {
-  /** Null: the request comes without TLS. */
+  /** Null: a request is described, or the listener of the connection is unknown. */
+  readonly connection: ExplainedConnection | null;
+  /** Null: there is no TLS, or it does not end at the gateway. */
   readonly handshake: ExplainedHandshake | null;
   /** Sentences about parts that are probably unintended, such as a disabled plugin that would protect the route. */
   readonly warnings: readonly string[];
@@ -220,10 +269,14 @@ export interface Explanation {
   /** The plugins that apply, in order of priority, and then those that do not apply. */
   readonly plugins: readonly ExplainedPlugin[];
   readonly counters: readonly ExplainedCounter[];
-  /** The request as it would be sent; null: the gateway answers itself, or the result is unknown. */
+  /**
+   * The request as it would be sent, or the connection that would be opened; null: the gateway answers itself or closes
+   * the connection, or the result is unknown.
+   */
   readonly upstream: {
-    readonly method: string;
-    /** Scheme, host of the service, and path. */
+    /** Null: it is a connection. */
+    readonly method: string | null;
+    /** Scheme, host of the service, and path; for a connection `tcp://` or `tls://`, host and port. */
     readonly url: string;
     /** How the path became that of `url`, such as `/v2 removed (strip_path of route a)`. */
     readonly path_changes: readonly string[];
@@ -234,7 +287,13 @@ export interface Explanation {
     /** The target that the request would go to; null: it depends on other requests or on chance. */
     readonly target: string | null;
   } | null;
-  /** The gateway's own response; null: the upstream answers, or the result is unknown. */
+  /** Why the gateway closes the connection; null: it does not, or a request is described. */
+  readonly closed: {
+    /** The status of a response with the same cause. */
+    readonly status: number;
+    readonly reason: string;
+  } | null;
+  /** The gateway's own response; null: the upstream answers, a connection is described, or the result is unknown. */
   readonly response: {
     readonly status: number;
     readonly headers: readonly (readonly [name: string, value: string])[];

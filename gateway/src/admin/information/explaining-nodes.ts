@@ -74,26 +74,29 @@ const nameOf = (entity: EntityName | null): string | null => entity && (entity.n
  * without a change of the answer.
  */
 function factsOf(explanation: Explanation): Facts {
-  const { handshake, request, listener, route, service, consumer, plugins, upstream, response, unknown } = explanation;
+  const { handshake, request, connection, listener, route, service, consumer, plugins, upstream } = explanation;
   const targets = upstream?.targets.map(
     ({ address, healthy, refusal }) =>
       `${address}${healthy === false ? " (unhealthy)" : ""}${refusal === null ? "" : " (refused)"}`,
   );
   return {
     certificate: handshake?.certificate?.id ?? null,
-    "client address": request?.client_address ?? null,
+    "client address": (request ?? connection)?.client_address ?? null,
     listener,
     route: nameOf(route),
     service: nameOf(service),
     consumer: nameOf(consumer),
     plugins: plugins.map((plugin) => `${nameOf(plugin)} ${plugin.result}`).join(", ") || null,
-    answer: response
-      ? String(response.status)
-      : upstream
-        ? `forwarded to ${upstream.method} ${upstream.url}`
-        : `unknown${unknown === null ? "" : `: ${unknown}`}`,
+    answer: answerOf(explanation),
     targets: targets?.join(", ") || null,
   };
+}
+
+function answerOf({ closed, response, upstream, unknown }: Explanation): string {
+  if (closed) return `closed: ${closed.reason}`;
+  if (response) return String(response.status);
+  if (upstream) return `forwarded to ${upstream.method === null ? "" : `${upstream.method} `}${upstream.url}`;
+  return `unknown${unknown === null ? "" : `: ${unknown}`}`;
 }
 
 const differencesBetween = (here: Facts, explained: Facts): readonly ExplanationDifference[] =>

@@ -112,6 +112,7 @@ export const describedSample = ({ method, scheme, host, path, headers, sni }: Sa
   method,
   headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
   client_address: CLIENT,
+  client_port: null,
   http_version: headers["content-type"] === "application/grpc" ? "2" : "1.1",
   server_name: sni,
   port: null,

@@ -5,24 +5,28 @@ import type { SluiceCommand } from "./sluice-command.ts";
 
 const explain: SluiceCommand = {
   name: "explain",
-  summary: "explains how a request would be routed and answered, and why; sends nothing",
+  summary: "explains how a request would be routed and answered, or a connection forwarded, and why; sends nothing",
+  description:
+    "The URL of a connection to a stream listener is tcp://ADDRESS:PORT for one without TLS, else tls://NAME:PORT with " +
+    "the server name, or tls://ADDRESS:PORT. The port, and the address if the route depends on it, are those of the node.",
   arguments: [
     { name: "METHOD", optional: true, description: "Method of the request (default: GET, or POST with --body)." },
     {
       name: "URL",
-      description: "URL of the request. Its port is taken as the port of the listener that receives the request.",
+      description: "URL of the request or connection. Its port is taken as the port of the listener that receives it.",
     },
   ],
   options: {
     header: { short: "H", value: "HEADER", repeatable: true, description: "A header, such as 'apikey: abc'." },
     "client-address": { value: "ADDRESS", description: "Address of the client (default 127.0.0.1)." },
+    "client-port": { value: "PORT", description: "Port of the client of a connection, if routes depend on it." },
     body: { value: "TEXT", description: "The body of the request; @FILE for the content of a file." },
     "body-size": { value: "BYTES", description: "Size of the body, if no body is given." },
     "http-version": { value: "VERSION", choices: ["1.1", "2"], description: "Version of HTTP (default 1.1)." },
     port: {
       value: "PORT",
       description:
-        "Port of a Gateway's listener: the one that clients use, or the one that nodes open (default: the proxy's " +
+        "Port of a Gateway's listener: the one that clients use, or the one that nodes open (default: the node's " +
         "own listeners).",
     },
     "server-name": { value: "NAME", description: "Server name of the TLS handshake (default: the host of the URL)." },
@@ -30,11 +34,12 @@ const explain: SluiceCommand = {
     ...clientOptions("text", "yaml", "json"),
   },
   exitCodes: {
-    3: "the gateway answers the request itself",
+    3: "the gateway answers the request itself, or closes the connection",
     4: "the gateway cannot predict the result, for example because another server decides",
   },
   examples: [
     { line: "sluice explain GET http://shop.example/cart", effect: "shows the route and the plugins of a request" },
+    { line: "sluice explain tls://mail.example:9443", effect: "shows the route and the plugins of a connection" },
     {
       line: "sluice explain POST http://shop.example/cart -H 'apikey: abc' --body '{}' --json",
       effect: "the explanation as the admin API returns it",

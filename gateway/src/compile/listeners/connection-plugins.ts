@@ -33,7 +33,7 @@ export function connectionPluginsOf(found: readonly (readonly ConnectionCandidat
   const closing = plugins.find(isClosing);
   return {
     steps: plugins.flatMap(({ step, actsOnConnections }) => (actsOnConnections === undefined ? [] : [step])),
-    closed: closing === undefined ? null : closingReason(closing),
+    closed: closing === undefined ? null : { plugin: closing.id, reason: closingReason(closing) },
   };
 }
 

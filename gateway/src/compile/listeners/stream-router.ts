@@ -7,7 +7,7 @@ import type { BlockList } from "node:net";
 import { BucketMap, type Difference, hashOfText, type SnapshotRoute } from "@sluice/model/serving";
 import { addressSet, isInAddressSet } from "../../outbound/address-set.ts";
 import type { ListenerStream, StreamArrival } from "../runtime.ts";
-import { isStreamRoute, olderFirst } from "./stream-routes.ts";
+import { agePrecedence, isStreamRoute, olderFirst } from "./stream-routes.ts";
 
 /** In keys: any server name, or any port. */
 const ANY = "*";
@@ -31,8 +31,8 @@ interface StreamMatcher {
   readonly destinations: readonly EndpointMatcher[] | null;
 }
 
-/** A route that matches a connection. */
-interface StreamCandidate {
+/** A route whose sources and destinations match a connection. */
+export interface StreamCandidate {
   readonly route: SnapshotRoute;
   readonly priority: number;
   readonly sourceBits: number;
@@ -74,8 +74,8 @@ export class StreamRouter {
     for (const name of names)
       for (const port of [`${destination.port}`, ANY])
         for (const route of this.#routes.get(keyOf(isTls, name, port)) ?? []) {
-          const candidate = candidateOf(route, arrival);
-          if (candidate === null || (best !== null && compare(candidate, best) > 0)) continue;
+          const candidate = streamCandidateOf(route, arrival);
+          if (candidate === null || (best !== null && compareStreams(candidate, best) > 0)) continue;
           if (isEnabled(route)) best = candidate;
         }
     const route = best === null ? null : best.route;
@@ -87,12 +87,22 @@ export class StreamRouter {
 /** No part contains a space. */
 const keyOf = (isTls: boolean, name: string, port: string): string => `${isTls ? "tls" : "tcp"} ${name} ${port}`;
 
+/** Whether stream listeners of the node serve the route. */
+export const isOwnStreamRoute = (route: SnapshotRoute): boolean =>
+  isStreamRoute(route) && route._sluice?.listeners === undefined;
+
+/** The server names of the route, as they are compared; empty: any. */
+export const serverNamesOf = ({ snis }: SnapshotRoute): readonly string[] => [
+  ...new Set((snis ?? []).map((name) => name.toLowerCase().replace(/\.$/, ""))),
+];
+
 function keysOf(route: SnapshotRoute): readonly string[] {
-  if (!isStreamRoute(route) || route._sluice?.listeners !== undefined) return [];
-  const { protocols, snis, destinations } = route;
+  if (!isOwnStreamRoute(route)) return [];
+  const { protocols, destinations } = route;
   const ports = destinations?.length ? destinations.map(({ port }) => (port === null ? ANY : `${port}`)) : [ANY];
   const portKeys = ports.includes(ANY) ? [ANY] : [...new Set(ports)];
-  const names = snis?.length ? [...new Set(snis.map((name) => name.toLowerCase().replace(/\.$/, "")))] : [ANY];
+  const given = serverNamesOf(route);
+  const names = given.length > 0 ? given : [ANY];
   return portKeys.flatMap((port) => [
     ...(protocols.includes("tcp") ? [keyOf(false, ANY, port)] : []),
     ...(protocols.some((protocol) => protocol !== "tcp") ? names.map((name) => keyOf(true, name, port)) : []),
@@ -132,18 +142,35 @@ const weightOf = (endpoints: readonly Endpoint[] | null): number =>
     return weight | ofAddress | (port === null ? 0 : PORT);
   }, 0);
 
+/** What the priority adds up, the most important first. */
+const weights = { comesFirst: 256, sources: 16, destinations: 1 } as const;
+
 /** Server names, or sources together with destinations, come first; then the sources decide, then the destinations. */
 function priorityOf({ snis, sources, destinations }: SnapshotRoute): number {
   const comesFirst = snis?.length || (sources?.length && destinations?.length);
-  return (comesFirst ? 256 : 0) + weightOf(sources) * 16 + weightOf(destinations);
+  return (
+    (comesFirst ? weights.comesFirst : 0) +
+    weightOf(sources) * weights.sources +
+    weightOf(destinations) * weights.destinations
+  );
 }
 
-/** Null: the route does not match. */
-function candidateOf(route: SnapshotRoute, { source, destination }: StreamArrival): StreamCandidate | null {
+/** Null: the route's sources or destinations do not match. */
+export function streamCandidateOf(
+  route: SnapshotRoute,
+  { source, destination }: StreamArrival,
+): StreamCandidate | null {
   const { priority, sources, destinations } = matcherOf(route);
   const sourceBits = bitsMatched(sources, source);
   const destinationBits = bitsMatched(destinations, destination);
   return sourceBits < 0 || destinationBits < 0 ? null : { route, priority, sourceBits, destinationBits };
+}
+
+/** The end of the connection that does not match; null: both match. */
+export function mismatchedEnd(route: SnapshotRoute, arrival: StreamArrival): "destination" | "source" | null {
+  const { sources, destinations } = matcherOf(route);
+  if (bitsMatched(destinations, arrival.destination) < 0) return "destination";
+  return bitsMatched(sources, arrival.source) < 0 ? "source" : null;
 }
 
 /** The most bits of a matching endpoint; -1: none matches. */
@@ -157,8 +184,20 @@ function bitsMatched(endpoints: readonly EndpointMatcher[] | null, end: StreamAr
 }
 
 /** Negative: the first one takes precedence. */
-const compare = (one: StreamCandidate, other: StreamCandidate): number =>
+export const compareStreams = (one: StreamCandidate, other: StreamCandidate): number =>
   other.priority - one.priority ||
   other.sourceBits - one.sourceBits ||
   other.destinationBits - one.destinationBits ||
   olderFirst(one.route, other.route);
+
+/** Why the first one, which matches too, takes precedence. */
+export function streamPrecedence(one: StreamCandidate, other: StreamCandidate): string {
+  const differing = one.priority ^ other.priority;
+  if (differing >= weights.comesFirst) return "it has snis, or both sources and destinations";
+  const order = "a single address comes before a port, and a port before a CIDR block";
+  if (differing >= weights.sources) return `its sources are more specific: ${order}`;
+  if (differing >= weights.destinations) return `its destinations are more specific: ${order}`;
+  if (one.sourceBits !== other.sourceBits) return "its CIDR block of sources is narrower";
+  if (one.destinationBits !== other.destinationBits) return "its CIDR block of destinations is narrower";
+  return agePrecedence(one.route, other.route);
+}

@@ -73,3 +73,23 @@ export function olderFirst(one: SnapshotRoute, other: SnapshotRoute): number {
   const [first, second] = [one, other].map(({ name, id }) => name ?? id) as [string, string];
   return first < second ? -1 : first > second ? 1 : 0;
 }
+
+/** Why the first route takes precedence by `olderFirst`. */
+export const agePrecedence = (one: SnapshotRoute, other: SnapshotRoute): string =>
+  one.created_at === other.created_at ? "both are equally old, and its name sorts first" : "it is older";
+
+/**
+ * How specific the route's host for a server name in lower case is: the length of the host that matches best, infinite
+ * for the name itself, 0 without hosts. Null: no host matches.
+ */
+export function hostMatchOf({ hosts }: Pick<SnapshotRoute, "hosts">, serverName: string): number | null {
+  if (hosts === null) return 0;
+  const matching = hosts.flatMap((host) => {
+    const lower = host.toLowerCase();
+    if (lower === serverName) return [Number.POSITIVE_INFINITY];
+    return lower.startsWith("*.") && serverName.endsWith(lower.slice(1)) && serverName.length >= lower.length
+      ? [lower.length]
+      : [];
+  });
+  return matching.length === 0 ? null : Math.max(...matching);
+}

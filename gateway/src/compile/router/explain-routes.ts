@@ -31,7 +31,7 @@ export function* explainEntries(
   for (const ofRoute of entries) {
     for (const entry of ofRoute) {
       count++;
-      insert(nearest, rankedEntry(entry, lookup), size);
+      insertRanked(nearest, rankedEntry(entry, lookup), { size, compare: compareRanked });
       yield;
     }
   }
@@ -71,14 +71,20 @@ function rankedEntry(entry: RouteEntry, lookup: Lookup): RankedEntry {
 const compareRanked = (one: RankedEntry, other: RankedEntry): number =>
   other.nearness - one.nearness || compareEntries(one.entry, other.entry);
 
+interface Ranking<Ranked> {
+  readonly size: number;
+  /** Negative: the first one precedes the other one. */
+  readonly compare: (one: Ranked, other: Ranked) => number;
+}
+
 /** Inserts the entry in the sorted list, which keeps the first `size` entries. */
-function insert(sorted: RankedEntry[], ranked: RankedEntry, size: number): void {
+export function insertRanked<Ranked>(sorted: Ranked[], ranked: Ranked, { size, compare }: Ranking<Ranked>): void {
   const last = sorted[size - 1];
-  if (last !== undefined && compareRanked(ranked, last) > 0) return;
+  if (last !== undefined && compare(ranked, last) > 0) return;
   let [low, high] = [0, sorted.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (compareRanked(ranked, sorted[middle] as RankedEntry) < 0) high = middle;
+    if (compare(ranked, sorted[middle] as Ranked) < 0) high = middle;
     else low = middle + 1;
   }
   sorted.splice(low, 0, ranked);
@@ -132,11 +138,11 @@ function reasonOf(
   const { route, hosts, path, methods, headers, conditions, serverNames } = entry;
   switch (attribute) {
     case "host":
-      return `${named("request's host", request.host)} is not ${hosts.length === 1 ? "the route's host" : "one of the route's hosts"} ${shownList(hosts)}`;
+      return `${namedValue("request's host", request.host)} is not ${hosts.length === 1 ? "the route's host" : "one of the route's hosts"} ${shownList(hosts)}`;
     case "path":
-      return `${named("path", request.path)} does not ${path?.startsWith("~") ? "match" : "begin with"} ${short(path ?? "")}`;
+      return `${namedValue("path", request.path)} does not ${path?.startsWith("~") ? "match" : "begin with"} ${short(path ?? "")}`;
     case "method":
-      return `${named("method", request.method)} is not ${oneOf(methods ?? [])}`;
+      return `${namedValue("method", request.method)} is not ${oneOfValues(methods ?? [])}`;
     case "header": {
       const missing = headers?.find((rule) => !acceptsHeader(rule, request));
       return missing === undefined ? conditionReason(conditions, attribute, request) : headerReason(missing, request);
@@ -146,7 +152,7 @@ function reasonOf(
     case "share":
       return "the request is in the share of another route; requests are divided at random";
     case "sni":
-      return `${named("TLS server name", request.serverName)} is not ${oneOf(serverNames ?? [])}`;
+      return `${namedValue("TLS server name", request.serverName)} is not ${oneOfValues(serverNames ?? [])}`;
     case "service":
       return `the service ${disabledService(route)} is disabled`;
   }
@@ -154,7 +160,7 @@ function reasonOf(
 
 function headerReason({ name, values, pattern }: HeaderRule, request: RoutableRequest): string {
   if (request.headerValues(name).length === 0) return `the header ${name} is missing`;
-  const wanted = pattern ? `matches ${short(`~*${pattern.source}`)}` : `is ${oneOf(values ?? [])}`;
+  const wanted = pattern ? `matches ${short(`~*${pattern.source}`)}` : `is ${oneOfValues(values ?? [])}`;
   return `no value of the header ${name} ${wanted}`;
 }
 
@@ -180,11 +186,11 @@ const MAX_VALUES = 10;
 
 const short = (text: string): string => (text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text);
 
-const named = (what: string, value: string | null): string => `the ${what} ${short(value || "(none)")}`;
+export const namedValue = (what: string, value: string | null): string => `the ${what} ${short(value || "(none)")}`;
 
 const shownList = (values: readonly string[]): string => listFirstNames(values.map(short), MAX_VALUES);
 
-const oneOf = (values: Iterable<string>): string => {
+export const oneOfValues = (values: Iterable<string>): string => {
   const all = [...values];
   return all.length === 1 ? shownList(all) : `one of ${shownList(all)}`;
 };

@@ -63,7 +63,7 @@ export class StreamConnection {
   constructor(options: StreamConnectionOptions) {
     const { client, memory, upstream, peerAddress } = options;
     this.#options = options;
-    this.#targets = upstream.attempts(balancingView(peerAddress));
+    this.#targets = upstream.attempts(connectionView(peerAddress));
     this.#triesLeft = upstream.service.retries;
     this.#account = memory.account(() => this.destroy());
     // A client that sends FIN may still read: the upstream decides when the connection ends.
@@ -155,7 +155,7 @@ export class StreamConnection {
 }
 
 /** A connection has nothing to hash but the client's address. */
-const balancingView = (clientAddress: string) => ({
+export const connectionView = (clientAddress: string) => ({
   request: { clientAddress, scheme: "https" as const, path: "", query: "", header: () => undefined },
   match: { captures: null },
   consumer: null,

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { CompiledRoute, ListenerStream, Runtime, ServiceUpstream } from "../../compile/runtime.ts";
-import { type GatewayErrorName, gatewayErrors } from "../../exchange/gateway-errors.ts";
+import { gatewayErrors } from "../../exchange/gateway-errors.ts";
 import { canonicalAddress } from "../../outbound/address-set.ts";
 import type { Connect } from "../../outbound/connect.ts";
 import { peerAddressOf, peerPortOf } from "../client/open-connection.ts";
@@ -14,6 +14,7 @@ import { LogLimiter } from "../observability/log-limiter.ts";
 import type { RequestObserver } from "../observability/observer.ts";
 import { TlsSessionCache } from "../upstream/dial.ts";
 import { StreamConnection, type StreamResult, unforwarded } from "./stream-connection.ts";
+import { decideStream, type StreamRefusal } from "./stream-decision.ts";
 import { StreamPlugins, type StreamPluginsOptions } from "./stream-plugins.ts";
 import type { StreamRecord } from "./stream-record.ts";
 
@@ -39,18 +40,10 @@ interface RoutedStream extends RawStream {
   readonly started: number;
 }
 
-/** Why a connection is closed instead of forwarded. */
-interface Refusal {
-  readonly fault: GatewayErrorName | "refused";
-  readonly status: number;
-  readonly reason: string;
-}
-
 type ReportedStream = Pick<StreamRecord, "bytesIn" | "bytesOut" | "tls"> &
   Omit<StreamResult, "fault"> &
   Pick<StreamRecord, "fault" | "status">;
 
-const PERCENT = 100;
 /** The status of a connection that was joined with a target. */
 const CONNECTED = 200;
 
@@ -89,14 +82,8 @@ export class Streams {
   #handlerOf(arrival: RawStream, stream: ListenerStream, runtime: Runtime): TlsStreamHandler {
     const route = stream.route && runtime.compiledRoute(stream.route.id);
     const routed: RoutedStream = { ...arrival, stream, route, started: performance.now() };
-    const refusal = refusalOf(stream, route);
-    if (refusal !== null || route?.upstream == null)
-      return {
-        isTerminated: false,
-        serve: (socket) => this.#refuse(routed, socket, refusal ?? because("noService", "the route has no service")),
-      };
-    const { upstream, chains } = route;
-    const { steps } = chains.connections;
+    const { refusal, upstream, steps } = decideStream(stream, route);
+    if (refusal !== undefined) return { isTerminated: false, serve: (socket) => this.#refuse(routed, socket, refusal) };
     return {
       isTerminated: stream.protocol === "tls",
       serve: (client) => {
@@ -158,7 +145,7 @@ export class Streams {
     connection.start();
   }
 
-  #refuse(routed: RoutedStream, socket: Socket, refusal: Refusal, plugins: StreamPlugins | null = null): void {
+  #refuse(routed: RoutedStream, socket: Socket, refusal: StreamRefusal, plugins: StreamPlugins | null = null): void {
     const { bytesRead } = socket;
     socket.on("error", () => {}).destroy();
     this.#report(routed, { ...unforwarded, ...refusal, bytesIn: bytesRead, bytesOut: 0, tls: null }, plugins);
@@ -217,23 +204,4 @@ export class Streams {
     observer?.streamed?.(record);
     plugins?.ended(record);
   }
-}
-
-const because = (fault: GatewayErrorName, reason: string): Refusal => ({
-  fault,
-  status: gatewayErrors[fault].status,
-  reason,
-});
-
-/** Null: the connection may be forwarded if the route has an upstream. */
-function refusalOf({ route }: ListenerStream, compiled: CompiledRoute | null): Refusal | null {
-  if (route === null) return because("noRoute", gatewayErrors.noRoute.message);
-  const { unavailable, refused_percentage: refused = 0 } = route._sluice ?? {};
-  if (unavailable !== undefined) return because("closed", unavailable);
-  if (compiled === null) return because("noService", "the service of the route is disabled or missing");
-  const { closed } = compiled.chains.connections;
-  if (closed !== null) return because("closed", closed);
-  if (refused > 0 && Math.random() * PERCENT < refused)
-    return because("noService", `${refused} % of the connections are for backends that cannot be used`);
-  return null;
 }

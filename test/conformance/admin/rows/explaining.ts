@@ -68,6 +68,36 @@ export const explainingTable: AdminTable = {
       { headers: { "content-length": "the body has 3 bytes" } },
       "must not have a Content-Length other than the length of its body",
     ),
+    ...["tcp://a.example", "tls://a.example:0", "tcp://a.example:70000", "tls://a.example:443/x", "tcp:a:1"].map(
+      (bad) =>
+        invalid(
+          { url: bad },
+          { url: "expected a URL such as tcp://10.0.0.7:9100 or tls://mail.example:9443" },
+          `must not have ${bad} as the URL of a connection`,
+        ),
+    ),
+    ...(
+      [
+        [{ method: "POST" }, { method: "a connection has no method" }],
+        [{ headers: { a: "b" } }, { headers: "a connection has no headers" }],
+        [{ http_version: "2" }, { http_version: "a connection has no version of HTTP" }],
+        [{ body: "a" }, { body: "a connection has no body" }],
+        [{ body_size: 1 }, { body_size: "a connection has no body" }],
+        [{ server_name: "a.example" }, { server_name: "a connection without TLS has no server name" }],
+        [{ client_port: 0 }, { client_port: "value should be between 1 and 65535" }],
+      ] as const
+    ).map(([member, fields]) =>
+      invalid(
+        { url: "tcp://10.0.0.7:9100", ...member },
+        fields,
+        `must not have ${JSON.stringify(member)} for a connection`,
+      ),
+    ),
+    invalid(
+      { url, client_port: 1 },
+      { client_port: "only connections (tcp://, tls://) are described with it" },
+      "must not have a port of the client for a request",
+    ),
     invalid({ url, size: 0 }, { size: "value should be between 1 and 1000" }, "must ask for at least one candidate"),
     invalid(
       { url: `${url}${"x".repeat(8192)}` },

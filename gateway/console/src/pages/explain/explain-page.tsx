@@ -6,7 +6,7 @@ import { announceToReader } from "../../app/announcer.tsx";
 import { hrefOf } from "../../app/navigation.tsx";
 import { MethodSelect } from "../../parts/method-select.tsx";
 import { Notice } from "../../parts/notice.tsx";
-import { headersFromText, verdictOf } from "./explained.ts";
+import { headersFromText, isConnectionUrl, verdictOf } from "./explained.ts";
 import { ExplanationView } from "./explanation-view.tsx";
 
 interface FieldErrors {
@@ -54,7 +54,7 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
       if (typeof read === "string") return setFields({ headers: read });
       const json = {
         url: url.trim(),
-        method,
+        ...(!isConnectionUrl(url.trim()) && { method }),
         headers: read,
         ...(client.trim() !== "" && { client_address: client.trim() }),
         ...(body !== "" && { body }),
@@ -83,7 +83,7 @@ export function ExplainPage({ query }: { readonly query: URLSearchParams }) {
       <h1>Explain a request</h1>
       <p class="lead">
         Describe a request. The gateway says how it would route and answer the request, and why. Nothing is sent or
-        counted.
+        counted. A connection to a stream listener has a URL such as tls://mail.example:9443 or tcp://10.0.0.7:9100.
       </p>
       <form class="explain-form" onSubmit={submit} noValidate>
         <div class="row">

@@ -4,6 +4,7 @@ import type { Explanation } from "@sluice/model";
 import { headersFromText, verdictOf } from "./explained.ts";
 
 const empty: Explanation = {
+  connection: null,
   handshake: null,
   listener: null,
   warnings: [],
@@ -16,6 +17,7 @@ const empty: Explanation = {
   plugins: [],
   counters: [],
   upstream: null,
+  closed: null,
   response: null,
   log: [],
   unknown: null,
@@ -54,6 +56,25 @@ const table: readonly (readonly [what: string, explanation: Partial<Explanation>
       },
       "The gateway answers 401",
       "The plugin key-auth answered: No API key found in request",
+    ],
+    [
+      "why a connection is closed",
+      { route: shop, closed: { status: 403, reason: "IP address not allowed: 192.0.2.1" } },
+      "The gateway closes the connection",
+      "IP address not allowed: 192.0.2.1",
+    ],
+    [
+      "where a connection goes",
+      {
+        route: shop,
+        service: { id: "3", name: "orders" },
+        upstream: {
+          ...{ method: null, url: "tcp://127.0.0.1:9001", path_changes: [], headers: [] },
+          ...{ algorithm: "round-robin", targets: [], target: null },
+        },
+      },
+      "Goes to the service orders",
+      "tcp://127.0.0.1:9001",
     ],
     [
       "the plugin that failed",

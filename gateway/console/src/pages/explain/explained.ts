@@ -10,11 +10,15 @@ export interface Verdict {
 
 const nameOf = (entity: { readonly id: string; readonly name: string | null }): string => entity.name ?? entity.id;
 
-/** The result of the request and its cause. */
+/** Whether the URL is that of a connection instead of a request. */
+export const isConnectionUrl = (url: string): boolean => /^(?:tcp|tls):/.test(url);
+
+/** The result of the request or connection, and its cause. */
 export function verdictOf({
   route,
   service,
   plugins,
+  closed,
   response,
   upstream,
   unknown,
@@ -23,6 +27,7 @@ export function verdictOf({
 }: Explanation): Verdict {
   if (unknown !== null)
     return { tone: "warning", title: "Not known", sentence: `The explanation ends early: ${unknown}` };
+  if (closed !== null) return { tone: "bad", title: "The gateway closes the connection", sentence: closed.reason };
   if (response !== null) {
     const { status } = response;
     const tone = status >= 400 ? "bad" : "good";
@@ -48,7 +53,7 @@ export function verdictOf({
     return {
       tone: "good",
       title: service ? `Goes to the service ${nameOf(service)}` : "Goes to the upstream",
-      sentence: `${upstream.method} ${upstream.url}`,
+      sentence: upstream.method === null ? upstream.url : `${upstream.method} ${upstream.url}`,
     };
   return { tone: "warning", title: "Not known", sentence: "The gateway gave no result." };
 }

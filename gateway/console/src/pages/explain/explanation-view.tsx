@@ -17,7 +17,7 @@ interface ExplanationViewProps {
 }
 
 export function ExplanationView({ explanation, heading }: ExplanationViewProps) {
-  const { handshake, warnings, request, route, service, consumer, plugins, counters } = explanation;
+  const { connection, handshake, warnings, request, route, service, consumer, plugins, counters } = explanation;
   const { node, upstream, response, log, unknown } = explanation;
   const verdict = verdictOf(explanation);
   const failures = useRecentFailures(upstream && route);
@@ -45,8 +45,16 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
       ))}
       <ol class="way">
         {handshake && <HandshakeStop {...handshake} />}
-        <Stop tone="good" title="Request">
-          {request ? (
+        <Stop tone={connection || request ? "good" : "bad"} title={connection ? "Connection" : "Request"}>
+          {connection ? (
+            <p class="mono">
+              {connection.protocol} to {connection.destination_address ?? "port"} {connection.port}
+              {connection.server_name !== null && ` for ${connection.server_name}`}{" "}
+              <span class="hint">
+                from {connection.client_address}; explained by {nodesText(explanation)}
+              </span>
+            </p>
+          ) : request ? (
             <p class="mono">
               {request.method} {request.scheme}://{request.host}
               {request.path}{" "}
@@ -56,7 +64,7 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
               </span>
             </p>
           ) : (
-            <p>The head of the request is invalid.</p>
+            <p>{unknown === null ? "The head of the request is invalid." : "It has no listener."}</p>
           )}
         </Stop>
         <Stop tone={route ? "good" : "bad"} title={route ? "Route" : "No route matches"}>
@@ -92,7 +100,7 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
             )}
           </Stop>
         )}
-        {route && (consumer || plugins.some(({ identifies }) => identifies)) && (
+        {route && !connection && (consumer || plugins.some(({ identifies }) => identifies)) && (
           <Stop tone={consumer ? "good" : "idle"} title={consumer ? "Consumer" : "No consumer"}>
             <p>
               {consumer ? (
@@ -122,7 +130,7 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
           </Stop>
         )}
         {upstream && (
-          <Stop tone="good" title="Request to the upstream">
+          <Stop tone="good" title={`${upstream.method === null ? "Connection" : "Request"} to the upstream`}>
             <p class="mono">
               {upstream.method} {upstream.url}
             </p>

@@ -23,6 +23,7 @@ const node = (name: string, members: Partial<ExplainingNode> = {}): ExplainingNo
 
 const explanation: FleetExplanation = {
   node: "node-1:8100",
+  connection: null,
   handshake: {
     server_name: "checkout.example",
     sni: "*.example",
@@ -56,6 +57,7 @@ const explanation: FleetExplanation = {
   ],
   counters: [],
   upstream: null,
+  closed: null,
   response: null,
   log: [],
   unknown: null,
@@ -64,6 +66,15 @@ const explanation: FleetExplanation = {
 
 const matching = [candidate("r", "chosen"), candidate("lost", "lost"), ...others];
 
+const connection = {
+  protocol: "tls",
+  client_address: "192.0.2.1",
+  client_port: null,
+  destination_address: "10.0.0.7",
+  port: 9443,
+  server_name: "mail.example",
+} as const;
+
 const rows: readonly (readonly [does: string, members: Partial<FleetExplanation>, all: boolean, output: RegExp])[] = [
   ["warnings follow the result", {}, false, /^The request is forwarded\n\nWarning: X-Real-IP is ignored\n\nRequest: /],
   [
@@ -71,6 +82,37 @@ const rows: readonly (readonly [does: string, members: Partial<FleetExplanation>
     {},
     false,
     /\nTLS: +certificate CN=portal\.example \(portal\.example\) by SNI \*\.example, expires 2027-01-01T00:00:00\.000Z, id c1\n/,
+  ],
+  [
+    "a connection is shown with its protocol, destination, server name and source",
+    { request: null, connection },
+    false,
+    /^The connection is forwarded\n[\s\S]*\nConnects: +tls to 10\.0\.0\.7:9443 for mail\.example from 192\.0\.2\.1\n/,
+  ],
+  [
+    "a connection to the listener of a Gateway has only a port",
+    { request: null, connection: { ...connection, client_port: 700, destination_address: null, server_name: null } },
+    false,
+    /\nConnects: +tls to port 9443 from 192\.0\.2\.1:700\n/,
+  ],
+  [
+    "the reason why a connection is closed comes first",
+    { request: null, connection, closed: { status: 403, reason: "IP address not allowed: 192.0.2.1" } },
+    false,
+    /^The gateway closes the connection: IP address not allowed: 192\.0\.2\.1\n/,
+  ],
+  [
+    "the upstream of a connection has no method",
+    {
+      request: null,
+      connection,
+      upstream: {
+        ...{ method: null, url: "tcp://mail:25", path_changes: [], headers: [], algorithm: "round-robin" },
+        ...{ targets: [], target: null },
+      },
+    },
+    false,
+    /^The connection is forwarded to tcp:\/\/mail:25\n[\s\S]*\nConnection to the upstream:\n {2}tcp:\/\/mail:25\n/,
   ],
   ["the only node is named", {}, false, /\nNode: +node-1:8100\n/],
   [

@@ -6,6 +6,7 @@ import {
   type Explanation,
   escapeControlCharacters,
   type FleetExplanation,
+  hostAndPort,
 } from "@sluice/model/serving";
 import { formatTable, styledText } from "../../terminal/output.ts";
 
@@ -15,18 +16,19 @@ interface TextOptions {
 }
 
 export function explanationText(explanation: FleetExplanation, { all }: TextOptions): string {
-  const { handshake, request, listener, route, service, consumer, upstream, response, log, unknown, warnings } =
-    explanation;
+  const { handshake, request, connection, listener, route, service, consumer } = explanation;
+  const { upstream, response, log, unknown, warnings } = explanation;
   const facts = [
     request &&
       `Request:   ${request.method} ${request.scheme}://${request.host}${request.path} from ${request.client_address}`,
+    connection && `Connects:  ${connectionText(connection)}`,
     `Node:      ${nodesText(explanation)}`,
     request && `Trusted:   ${trustText(request)}`,
     handshake && `TLS:       ${handshakeText(handshake)}`,
     listener && `Listener:  ${listener}`,
     `Route:     ${nameOf(route)}`,
     `Service:   ${nameOf(service)}`,
-    `Consumer:  ${nameOf(consumer)}`,
+    !connection && `Consumer:  ${nameOf(consumer)}`,
   ].filter(Boolean);
   const sections = [
     `${verdictOf(explanation)}\n`,
@@ -57,6 +59,13 @@ function nodesText({ node, nodes }: FleetExplanation): string {
   return `${node} (${agreement})`;
 }
 
+function connectionText(connection: NonNullable<Explanation["connection"]>): string {
+  const { protocol, client_address, client_port, destination_address, port, server_name } = connection;
+  const to = destination_address === null ? `port ${port}` : hostAndPort({ host: destination_address, port });
+  const from = client_port === null ? client_address : hostAndPort({ host: client_address, port: client_port });
+  return `${protocol} to ${to}${server_name === null ? "" : ` for ${server_name}`} from ${from}`;
+}
+
 const trustText = ({ trusted_ips, real_ip_header }: NonNullable<Explanation["request"]>): string =>
   trusted_ips.length === 0
     ? "no proxy (SLUICE_TRUSTED_IPS), so the client's address is that of the connection"
@@ -68,8 +77,9 @@ function handshakeText({ server_name, sni, certificate }: NonNullable<Explanatio
   return `certificate ${subject} (${names.join(", ") || "no names"}) by SNI ${sni}, expires ${not_after}, id ${id}`;
 }
 
-/** The outcome of the request, as one sentence. */
-function verdictOf({ route, upstream, response, unknown, plugins, log }: Explanation): string {
+/** The outcome of the request or connection, as one sentence. */
+function verdictOf({ connection, route, upstream, closed, response, unknown, plugins, log }: Explanation): string {
+  if (closed) return styledText("red", escapeControlCharacters(`The gateway closes the connection: ${closed.reason}`));
   if (unknown !== null) return styledText("yellow", escapeControlCharacters(`The result is unknown: ${unknown}`));
   if (response) {
     const status = `${response.status} ${STATUS_CODES[response.status] ?? ""}`.trim();
@@ -79,7 +89,8 @@ function verdictOf({ route, upstream, response, unknown, plugins, log }: Explana
     const answer = `The gateway answers ${status}${cause === null ? "" : `: ${cause}`}`;
     return styledText("red", escapeControlCharacters(answer));
   }
-  return styledText("green", `The request is forwarded${upstream ? ` to ${upstream.url}` : ""}`);
+  const what = connection ? "connection" : "request";
+  return styledText("green", `The ${what} is forwarded${upstream ? ` to ${upstream.url}` : ""}`);
 }
 
 const answerOf = (plugin: ExplainedPlugin): string =>
@@ -149,7 +160,8 @@ function upstreamText({
   const lines = headersText(headers);
   const changes = path_changes.length === 0 ? "" : `  path: ${escapeControlCharacters(path_changes.join(", "))}\n`;
   return (
-    `${styledText("bold", "Request to the upstream:")}\n  ${method} ${url}\n${changes}${lines}\n` +
+    `${styledText("bold", `${method === null ? "Connection" : "Request"} to the upstream:`)}\n` +
+    `  ${method === null ? "" : `${method} `}${url}\n${changes}${lines}\n` +
     `${styledText("bold", `Targets (${algorithm}):`)}\n${formatTable([["TARGET", "WEIGHT", "HEALTH", ""], ...rows])}`
   );
 }
