@@ -185,7 +185,10 @@ describe("the explanation of a connection", () => {
     ],
     [
       "names plugins that act on requests only, the plugin of the route first",
-      [{ name: "cors", ...ofRoute }, { ...log, protocols: ["http"] }],
+      [
+        { name: "cors", ...ofRoute },
+        { ...log, protocols: ["http"] },
+      ],
       null,
       [
         ["cors", "other protocol", "it acts on requests only"],
