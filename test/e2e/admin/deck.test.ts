@@ -174,7 +174,7 @@ for (const store of writableStores) {
 
     test("routes for tcp, tls and tls_passthrough cause no difference once they are synced, and are dumped as they are", async () => {
       const logged = kongPlugin("file-log", { path: "/dev/null" }, { protocols: ["tcp", "tls"] });
-      const restricted = kongPlugin("ip-restriction", { deny: ["192.0.2.1"] }, { protocols: ["tcp"] });
+      const restricted = kongPlugin("ip-restriction", { deny: ["192.0.2.1"] }, { protocols: ["tls_passthrough"] });
       const streams: KongFile = {
         ...emptyKongFile,
         services: [
@@ -196,6 +196,16 @@ for (const store of writableStores) {
       assert.deepEqual(await deck.change("diff", streams), noChanges);
       assert.deepEqual(comparable(await deck.dump(["--skip-defaults"])), comparable(streams));
       assert.deepEqual(await deck.change("diff", await deck.dump()), noChanges);
+      const services = streams.services?.slice(0, 1).map((service) => ({
+        ...service,
+        plugins: [kongPlugin("file-log", { path: "/dev/null" }, { protocols: ["http"] })],
+      }));
+      const { code, stderr } = await deck.run(["sync"], { ...emptyKongFile, ...(services && { services }) });
+      assert.equal(code, 1);
+      assert.match(
+        stderr,
+        /protocols: must match the protocols of at least one route pointing to this Plugin's service/,
+      );
       await deck.reset();
     });
 
