@@ -6,6 +6,7 @@ import { FleetCounters } from "../../../gateway/src/peers/fleet-counters.ts";
 import { FleetPeer } from "../../../gateway/src/peers/fleet-peer.ts";
 import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { withConfigDefaults } from "../../plugins/filled-configs.ts";
+import { costsSuite } from "./costs.ts";
 import { slidingCountersSuite } from "./sliding.ts";
 import { counter, countersSuite } from "./suite.ts";
 
@@ -61,6 +62,16 @@ countersSuite(
   },
   { drops: false },
 );
+
+costsSuite("the headers of rate-limiting with policy fleet", async () => ({
+  counters: new FleetCounters(peers[0] ?? assert.fail()),
+  options: { policy: "fleet" },
+}));
+
+costsSuite("the headers of rate-limiting with policy fleet in a worker thread", async () => ({
+  counters: new WorkerFleetCounters(new FleetCounters(peers[0] ?? assert.fail())),
+  options: { policy: "fleet" },
+}));
 
 slidingCountersSuite("counters of a fleet with sliding windows", async () => ({
   counters: new FleetCounters(peers[0] ?? assert.fail()),

@@ -6,6 +6,7 @@ import { ThreadCounters } from "../../../gateway/src/counters/thread-counters.ts
 import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
 import { boundedCountersSuite } from "./bounded.ts";
 import { bucketsSuite } from "./buckets.ts";
+import { costsSuite } from "./costs.ts";
 import { slidingCountersSuite } from "./sliding.ts";
 import { counter, countersSuite } from "./suite.ts";
 
@@ -13,6 +14,11 @@ countersSuite("local counters", async () => {
   const counters = new ThreadCounters();
   return { counters, config: filled, held: async () => counters.size };
 });
+
+costsSuite("the headers of rate-limiting with policy local", async () => ({
+  counters: new ThreadCounters(),
+  options: { policy: "local" },
+}));
 
 bucketsSuite("local buckets", async () => ({ counters: new ThreadCounters(), config: filled }));
 

@@ -11,6 +11,7 @@ import { freePort } from "../../../tools/process/index.ts";
 import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { filledRateLimiting as filled } from "../../plugins/filled-configs.ts";
 import { bucketsSuite } from "./buckets.ts";
+import { costsSuite } from "./costs.ts";
 import { slidingCountersSuite } from "./sliding.ts";
 import { counter, countersSuite, waitForCounters } from "./suite.ts";
 
@@ -48,6 +49,13 @@ const connections = async () => String(await admin.client("LIST")).match(/\bname
 countersSuite("Redis counters", async () => {
   await admin.flushall();
   return { counters: new RedisCounters({ warn: silent, connect }), config: configWith(), held: () => admin.dbsize() };
+});
+
+costsSuite("the headers of rate-limiting with policy redis", async () => {
+  await admin.flushall();
+  const redisOptions = { ...filled.redis, host: "127.0.0.1", port: redis.port };
+  const options = { policy: "redis", sync_rate: -1, redis: redisOptions } as const;
+  return { counters: new RedisCounters({ warn: silent, connect }), options };
 });
 
 countersSuite("Redis counters with a sync_rate", async () => {
