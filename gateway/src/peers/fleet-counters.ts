@@ -1,7 +1,7 @@
 /** Counters of `policy: fleet`: all nodes of the fleet count together. */
 import { hash } from "node:crypto";
 import { type Counter, type CounterOptions, type CounterResult, StringCache } from "@sluice/plugin-sdk";
-import { isSaved } from "../counters/fleet/fleet-owner.ts";
+import { isSaved } from "../counters/fleet/accounts.ts";
 import type { LeaseMemory } from "../counters/fleet/lessee/lease-words.ts";
 import type { LeasingCounters, WorkerTokens } from "../counters/fleet/lessee/worker-leases.ts";
 import type { FleetPeer } from "./fleet-peer.ts";

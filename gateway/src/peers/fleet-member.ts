@@ -6,9 +6,8 @@ import type { PemTexts, ViewedNode } from "@sluice/model/serving";
 import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
 import { RETRY } from "../counters/fleet/fleet-clock.ts";
 import { type FleetEvents, FleetLimiter } from "../counters/fleet/fleet-limiter.ts";
-import type { WorkerLease } from "../counters/fleet/lessee/fleet-lessee.ts";
-import { createLeaseMemory, LeaseSlots } from "../counters/fleet/lessee/lease-words.ts";
-import type { PeerMessage, ReportedCounter } from "../counters/fleet/messages.ts";
+import { createLeaseMemory, LeaseSlots, type WorkerLease } from "../counters/fleet/lessee/lease-words.ts";
+import type { PeerMessage, ReportedCounter, SavedCounter } from "../counters/fleet/messages.ts";
 import type { FleetView } from "../counters/fleet/view.ts";
 import { MAX_COUNTERS } from "../counters/fleet/window-table.ts";
 import { openPeerNetwork, type PeerNetwork, type PeerNetworkOptions } from "./peer-network.ts";
@@ -20,8 +19,10 @@ export interface FleetMemberOptions extends Omit<PeerNetworkOptions, "onMessage"
   };
 }
 
-/** Milliseconds between two ticks above which the event loop was blocked, or the process suspended. */
-const STALL = 5 * RETRY;
+/** Milliseconds by which a tick is late above which the event loop was blocked, or the process suspended. */
+const STALL = 4 * RETRY;
+/** Maximum milliseconds until the ends of windows are looked at again, because the clock may have been set. */
+const MAX_SLEEP = 60_000;
 
 export class FleetMember {
   /** Where the workers of this node find the tokens that it holds. */
@@ -29,14 +30,19 @@ export class FleetMember {
   readonly #limiter: FleetLimiter;
   readonly #network: PeerNetwork;
   readonly #waiting = new Map<number, (result: CounterResult) => void>();
-  readonly #ticks: NodeJS.Timeout;
   #requests = 0;
   #willFlush = false;
-  #tickedAt = performance.now();
+  /** The next tick while this node waits for other nodes. */
+  #retry: NodeJS.Timeout | undefined;
+  #retryAt = 0;
+  /** The tick after the next end of a window, and the time of that end in Unix milliseconds. */
+  #ending: NodeJS.Timeout | undefined;
+  #nextEnd = Number.POSITIVE_INFINITY;
   /** Milliseconds in which the event loop did not run. */
   #stalled = 0;
   #onDismissed: (() => void) | undefined;
   #handedOver = 0;
+  #isClosed = false;
   #handedOverAt = 0;
 
   private constructor(options: FleetMemberOptions, network: PeerNetwork) {
@@ -55,7 +61,6 @@ export class FleetMember {
       events: options.events,
       slots: new LeaseSlots(this.memory),
     });
-    this.#ticks = setInterval(() => this.#tick(), RETRY).unref();
   }
 
   /** Rejects when the address for peers cannot be listened on. */
@@ -77,7 +82,7 @@ export class FleetMember {
   take(counters: readonly Counter[], unowned: FleetFallback): CounterResult | Promise<CounterResult> {
     const id = this.#requests++;
     const result = this.#limiter.take(id, counters, unowned);
-    this.#flushSoon();
+    this.#continue();
     return result ?? new Promise((resolve) => this.#waiting.set(id, resolve));
   }
 
@@ -89,38 +94,43 @@ export class FleetMember {
   /** Leases more tokens of a counter if few are left. */
   refill(counter: Counter): void {
     this.#limiter.refill(counter);
-    this.#flushSoon();
+    this.#continue();
   }
 
   /** Adds an amount to a counter whatever its limit. Resolves to the value; tokens that other nodes hold count as used. */
   add(counter: Counter, amount: number): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>();
     this.#limiter.add(counter, amount, resolve);
-    this.#flushSoon();
+    this.#continue();
     return promise;
   }
 
   /** See FleetLimiter. */
   restore(counters: readonly ReportedCounter[]): void {
     this.#limiter.restore(counters);
+    this.#continue();
   }
 
   /** See FleetLimiter. */
-  takeUnsaved(most: number): readonly ReportedCounter[] {
+  takeUnsaved(most: number): readonly SavedCounter[] {
     return this.#limiter.takeUnsaved(most);
   }
 
   /** @param from The name of the peer that sent it */
   receive(from: string, message: PeerMessage): void {
     this.#limiter.receive(from, message);
-    this.#flushSoon();
+    // Requests of the peer may wait for the answer.
+    this.#limiter.flush();
+    this.#continue();
+    this.#noteHandover();
   }
 
   /** @param peers The addresses of all nodes of the view */
   adopt(view: FleetView, peers: readonly ViewedNode[]): void {
     this.#network.setPeers(peers);
     this.#limiter.adopt(view);
-    this.#flushSoon();
+    this.#continue();
+    this.#noteHandover();
   }
 
   /** Uses these certificates for new connections. */
@@ -135,29 +145,57 @@ export class FleetMember {
 
   /** Gives all leases back, and resolves when the other nodes know all that this node knew. */
   retire(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onDismissed = resolve;
     this.#limiter.retire();
-    this.#flushSoon();
-    return new Promise((resolve) => {
-      this.#onDismissed = resolve;
-    });
+    this.#continue();
+    this.#noteHandover();
+    return promise;
   }
 
   /** Requests that wait stay undecided. */
   async close(): Promise<void> {
-    clearInterval(this.#ticks);
+    this.#isClosed = true;
+    clearTimeout(this.#retry);
+    clearTimeout(this.#ending);
     await this.#network.close();
   }
 
-  #tick(): void {
-    // Peers are not silent while this process cannot read what they send.
-    const since = performance.now() - this.#tickedAt;
-    if (since > STALL) this.#stalled += since - RETRY;
-    this.#tickedAt = performance.now();
-    this.#limiter.tick();
-    this.#limiter.flush();
+  #noteHandover(): void {
     if (this.#limiter.handedOver > this.#handedOver) this.#handedOverAt = performance.now();
     this.#handedOver = this.#limiter.handedOver;
     if (this.#limiter.isDismissed) this.#onDismissed?.();
+  }
+
+  #tick(): void {
+    this.#limiter.tick();
+    this.#continue();
+    this.#noteHandover();
+  }
+
+  /** Sends the messages and plans the ticks that follow from a call of the limiter. */
+  #continue(): void {
+    if (this.#isClosed) return;
+    this.#flushSoon();
+    if (this.#retry === undefined && this.#limiter.isWaiting) {
+      this.#retryAt = performance.now() + RETRY;
+      this.#retry = setTimeout(() => {
+        this.#retry = undefined;
+        // Peers are not silent while this process cannot read what they send.
+        const late = performance.now() - this.#retryAt;
+        if (late > STALL) this.#stalled += late;
+        this.#tick();
+      }, RETRY).unref();
+    }
+    const end = this.#limiter.nextEnd;
+    if (end >= this.#nextEnd) return;
+    this.#nextEnd = end;
+    clearTimeout(this.#ending);
+    const delay = Math.min(MAX_SLEEP, Math.max(RETRY, end - Date.now()));
+    this.#ending = setTimeout(() => {
+      this.#nextEnd = Number.POSITIVE_INFINITY;
+      this.#tick();
+    }, delay).unref();
   }
 
   /** All messages of a turn of the event loop leave together. */

@@ -2,9 +2,8 @@
 import { once } from "node:events";
 import type { PeerReport, PemTexts, PublishedView } from "@sluice/model/serving";
 import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
-import type { WorkerLease } from "../counters/fleet/lessee/fleet-lessee.ts";
-import type { LeaseMemory } from "../counters/fleet/lessee/lease-words.ts";
-import type { ReportedCounter } from "../counters/fleet/messages.ts";
+import type { LeaseMemory, WorkerLease } from "../counters/fleet/lessee/lease-words.ts";
+import type { ReportedCounter, SavedCounter } from "../counters/fleet/messages.ts";
 import { FleetMember, type FleetMemberOptions } from "./fleet-member.ts";
 
 /** Milliseconds for which a node that shuts down waits for a new view, or for another node to take over more counters. */
@@ -118,7 +117,7 @@ export class FleetPeer {
   }
 
   /** See FleetLimiter. */
-  takeUnsaved(most: number): readonly ReportedCounter[] {
+  takeUnsaved(most: number): readonly SavedCounter[] {
     return this.#member.takeUnsaved(most);
   }
 
@@ -134,7 +133,11 @@ export class FleetPeer {
   async retire(): Promise<void> {
     this.#enter("leaving");
     const others = this.#view?.members.filter(({ name }) => name !== this.#self) ?? [];
-    if (others.length === 0) return;
+    if (others.length === 0) {
+      // No other node takes over anything, but what this node saves must not contain tokens that it has not spent.
+      void this.#member.retire();
+      return;
+    }
     const { signal: patience, end } = this.#patience();
     try {
       await this.#viewWith((view) => !view.members.some(({ name }) => name === this.#self), patience);

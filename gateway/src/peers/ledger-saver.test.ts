@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { waitFor } from "../../../tools/process/index.ts";
 import { newAccount } from "../counters/fleet/accounts.ts";
-import type { ReportedCounter } from "../counters/fleet/messages.ts";
+import type { ReportedCounter, SavedCounter } from "../counters/fleet/messages.ts";
 import { LedgerSaver, type LedgerStore } from "./ledger-saver.ts";
 
-const reported = (name: string): ReportedCounter => ({
+const reported = (name: string): SavedCounter => ({
+  epoch: 1,
   counter: { name, scope: "-:-:-", period: "day", windowStart: 0, expires: 1, limit: 10 },
   accounts: [["node", newAccount(1)]],
   seen: undefined,
@@ -14,7 +15,7 @@ const reported = (name: string): ReportedCounter => ({
 const namesOf = (counters: readonly ReportedCounter[]) => counters.map(({ counter: { name } }) => name);
 
 /** A node with these changes, and a store that fails until the test repairs it. */
-function nodeWith(...unsaved: ReportedCounter[]) {
+function nodeWith(...unsaved: SavedCounter[]) {
   const restored: string[] = [];
   const saved: string[] = [];
   const warnings: string[] = [];

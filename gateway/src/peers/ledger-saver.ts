@@ -1,14 +1,17 @@
 /** Saves the counters of long periods, so that they survive a restart of all nodes of a fleet. */
 import { counterId } from "../counters/fleet/accounts.ts";
-import type { ReportedCounter } from "../counters/fleet/messages.ts";
+import type { ReportedCounter, SavedCounter } from "../counters/fleet/messages.ts";
 import type { FleetPeer } from "./fleet-peer.ts";
 
 /** Where the counters are kept. */
 export interface LedgerStore {
   /** The counters whose windows have not ended. Rejects if they cannot be read. */
   load(): Promise<readonly ReportedCounter[]>;
-  /** Replaces these counters, which differ. Rejects if they could not be saved. */
-  save(counters: readonly ReportedCounter[]): Promise<void>;
+  /**
+   * Replaces these counters, which differ. Rejects if they could not be saved. If several nodes save in one place, what
+   * the owner in a view with a higher epoch has saved is not replaced.
+   */
+  save(counters: readonly SavedCounter[]): Promise<void>;
 }
 
 export interface LedgerSaverOptions {
@@ -32,7 +35,7 @@ const PAUSE = 10;
 export class LedgerSaver {
   readonly #options: LedgerSaverOptions;
   /** What the last attempt could not save. */
-  #failed: readonly ReportedCounter[] = [];
+  #failed: readonly SavedCounter[] = [];
   #hasFailed = false;
   #working: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
@@ -94,6 +97,6 @@ export class LedgerSaver {
 }
 
 /** Each counter once: what has changed since a failure replaces what could not be saved then. */
-const latestOf = (counters: readonly ReportedCounter[]): readonly ReportedCounter[] => [
+const latestOf = (counters: readonly SavedCounter[]): readonly SavedCounter[] => [
   ...new Map(counters.map((each) => [counterId(each.counter), each])).values(),
 ];

@@ -53,6 +53,12 @@ function countOf(value: unknown): number {
   return value as number;
 }
 
+/** A number from 0 to 1. */
+function partOf(value: unknown): number {
+  if (typeof value !== "number" || !(value >= 0 && value <= 1)) throw new Error("expected a number from 0 to 1");
+  return value;
+}
+
 function flagOf(value: unknown): boolean {
   if (typeof value !== "boolean") throw new Error("expected true or false");
   return value;
@@ -84,8 +90,7 @@ function counterOf(value: unknown): Counter {
 
 function slidingOf(value: unknown): SlidingWindow {
   const { previousStart, end, weight } = recordOf(value);
-  if (typeof weight !== "number" || !(weight >= 0 && weight <= 1)) throw new Error("expected a weight");
-  return { previousStart: countOf(previousStart), end: countOf(end), weight };
+  return { previousStart: countOf(previousStart), end: countOf(end), weight: partOf(weight) };
 }
 
 function accountOf(value: unknown): Account {
@@ -112,7 +117,7 @@ function askOf(value: unknown): LeaseAsk {
 }
 
 function grantOf(value: unknown): LeaseGrant {
-  const { counter, generation, granted, added, total, previous, exhausted, sequence } = recordOf(value);
+  const { counter, generation, granted, added, total, previous, exhausted, isFinal, sequence } = recordOf(value);
   return {
     counter: counterOf(counter),
     generation: countOf(generation),
@@ -121,13 +126,20 @@ function grantOf(value: unknown): LeaseGrant {
     total: countOf(total),
     previous: countOf(previous),
     exhausted: flagOf(exhausted),
+    isFinal: flagOf(isFinal),
     sequence: countOf(sequence),
   };
 }
 
 function recallOf(value: unknown): LeaseRecall {
-  const { counter, generation, granted } = recordOf(value);
-  return { counter: counterOf(counter), generation: countOf(generation), granted: countOf(granted) };
+  const { counter, generation, granted, wanted, share } = recordOf(value);
+  return {
+    counter: counterOf(counter),
+    generation: countOf(generation),
+    granted: countOf(granted),
+    wanted: countOf(wanted),
+    share: partOf(share),
+  };
 }
 
 /** @throws when the counter is invalid */

@@ -54,7 +54,8 @@ slidingCountersSuite("counters in a database with sliding windows", async () => 
 for (const kind of ["embedded", "postgres"] as const)
   it(`the counters of a fleet that were saved in a database (${kind}) are restored until their windows end`, async () => {
     const query = databases[kind]?.query ?? assert.fail();
-    const reported = (name: string, used: number, expires = Date.now() + 60_000) => ({
+    const reported = (name: string, used: number, { expires = Date.now() + 60_000, epoch = 2 } = {}) => ({
+      epoch,
       counter: counter({ name, period: "day", windowStart: 0, expires }),
       accounts: [["node", { ...newAccount(1), granted: used, used }]] as const,
       seen: undefined,
@@ -62,9 +63,11 @@ for (const kind of ["embedded", "postgres"] as const)
     });
     const [one, other] = [reported("one", 1), reported("other", 2)];
     const ledgers = new LedgerDatabase(query);
-    await ledgers.save([one, other, reported("ended", 3, Date.now() - 15_001)]);
-    const later = reported("one", 4);
+    await ledgers.save([one, other, reported("ended", 3, { expires: Date.now() - 15_001 })]);
+    const later = reported("one", 4, { epoch: 3 });
     await ledgers.save([later]);
+    // A former owner, which could not save in time.
+    await ledgers.save([reported("one", 5)]);
     const restored = await new LedgerDatabase(query).load();
     assert.deepEqual(
       restored.map(({ counter: { name }, accounts }) => [name, accounts]),

@@ -2,7 +2,7 @@
  * What one node has leased of one counter. Accounts only grow, so messages about them may be lost, repeated and
  * reordered: the merged account of two messages is the same in any order.
  */
-import type { Counter } from "@sluice/plugin-sdk";
+import type { Counter, Period } from "@sluice/plugin-sdk";
 
 export interface Account {
   /**
@@ -58,6 +58,11 @@ export function mergedAccount(one: Account | undefined, other: Account): Account
 
 /** Identifies a counter within its window. */
 export const counterId = ({ name, period, windowStart }: Counter): string => `${period}:${windowStart}:${name}`;
+
+/** Counters of these periods are saved, because a restart of all nodes must not end them. */
+const savedPeriods: ReadonlySet<Period> = new Set(["day", "month", "year"]);
+
+export const isSaved = ({ period }: Counter): boolean => savedPeriods.has(period);
 
 /** Limits may have fractions, which are rounded up. */
 export const wholeLimit = ({ limit }: Counter): number => Math.ceil(limit);

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { Counter } from "@sluice/plugin-sdk";
-import { type Account, newAccount } from "./accounts.ts";
+import { type Account, chargedTokens, newAccount } from "./accounts.ts";
 import { FleetOwner } from "./fleet-owner.ts";
 import { FleetLessee } from "./lessee/fleet-lessee.ts";
 import type { LeaseAsk } from "./messages.ts";
+import { SIMULATION_START, SimulatedFleet } from "./testing-fleet.ts";
+import { randomNumbers } from "./testing-network.ts";
 import { Ownership } from "./view.ts";
 
 const counter: Counter = {
@@ -17,6 +19,32 @@ const counter: Counter = {
 };
 const clock = { now: () => 0, wallTime: () => 0 };
 const nothing = () => undefined;
+
+for (const [what, members] of [
+  ["while it is a member", ["node-0"]],
+  ["when all nodes are leaving", []],
+] as const)
+  it(`the last node gives tokens that it has not spent back before it saves its counters for the last time, ${what}`, () => {
+    const calm = { loss: 0, repetition: 0, delay: 1, viewDelay: 1, unowned: "closed" } as const;
+    const fleet = new SimulatedFleet({ ...calm, random: randomNumbers(1) });
+    const last = fleet.start("node-0");
+    fleet.publish(["node-0"]);
+    fleet.queue.runUntil(100);
+    const expires = SIMULATION_START + 60_000;
+    const month = { ...counter, period: "month", limit: 1000, windowStart: SIMULATION_START, expires } as const;
+    for (let sent = 0; sent < 50; sent++) fleet.queue.after(sent, () => fleet.request(last, [month]));
+    fleet.queue.runUntil(200);
+    const saved = () => {
+      fleet.save(last);
+      const [kept] = fleet.saved.values();
+      return kept?.accounts.reduce((sum, [, account]) => sum + chargedTokens(account), 0) ?? 0;
+    };
+    assert.ok(saved() > 50);
+    fleet.publish(members, members.length === 0 ? ["node-0"] : []);
+    fleet.queue.runUntil(300);
+    fleet.retire(last);
+    assert.equal(saved(), 50);
+  });
 
 describe("when the owner of a counter changes, and then is the former one again", () => {
   it("a node reports its ledger again if it has learned of other accounts meanwhile", () => {
@@ -57,10 +85,10 @@ describe("when the owner of a counter changes, and then is the former one again"
     const [ask] = asks;
     assert.ok(ask);
     const { generation } = ask.account;
-    const totals = { added: 0, total: 1, previous: 0, exhausted: false };
+    const totals = { added: 0, total: 1, previous: 0, exhausted: false, isFinal: false };
     lessee.grant("two", { ...totals, counter, generation, granted: 1, sequence: ask.sequence });
     adopt(2, "three");
-    lessee.recall("three", { counter, generation, granted: 4 });
+    lessee.recall("three", { counter, generation, granted: 4, wanted: 4, share: 1 });
     adopt(3, "two");
     assert.deepEqual(
       [...lessee.unreported()].map(({ account }) => account.granted),

@@ -34,5 +34,5 @@ export const RECALL_PATIENCE = 200;
 /** Milliseconds for which a node refuses requests by itself after the owner has said that no token is left. */
 export const REFUSAL_MEMORY = 100;
 
-/** Milliseconds of demand that a node leases in advance. */
+/** Milliseconds for which half of the tokens that a node leases in advance should last. */
 export const HORIZON = 50;

@@ -103,8 +103,8 @@ describe("a node of a fleet", () => {
     settled(fleet);
     const { served, servedByEnded } = fleet.tally(hot);
     assert.ok(servedByEnded > 550, `${servedByEnded}`);
-    // The crashed owner granted few tokens, to itself, after it had last told others the total.
-    assert.ok(served >= 950 && served <= 1050, `${served}`);
+    // The crashed owner granted few tokens, to itself, after it had last told others the total. Those that it held are lost.
+    assert.ok(served >= 900 && served <= 1050, `${served}`);
   });
 
   it("accepts no grant of an owner that a newer view has replaced", () => {
@@ -126,6 +126,7 @@ describe("a node of a fleet", () => {
       total: 1,
       previous: 0,
       exhausted: false,
+      isFinal: false,
       sequence: 1,
     };
     node.adopt({ epoch: 1, members: ["old"], leaving: ["lessee"] });

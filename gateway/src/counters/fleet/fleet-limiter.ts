@@ -1,14 +1,15 @@
 /**
- * One node of a fleet whose nodes enforce limits together (README.md): the protocol without sockets and timers. The caller passes on messages, calls `tick` about every RETRY milliseconds, and calls `flush` at the end
- * of each turn of the event loop in which it called anything else.
+ * One node of a fleet whose nodes enforce limits together (README.md): the protocol without sockets and timers. The caller
+ * passes on messages, calls `flush` at the end of each turn of the event loop in which it called anything else, and calls
+ * `tick` about every RETRY milliseconds while `isWaiting`, and at `nextEnd`.
  */
 import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
 import { type FleetClock, WINDOW_GRACE } from "./fleet-clock.ts";
 import { FleetOwner } from "./fleet-owner.ts";
 import { Handover, type OutgoingCounter } from "./handover.ts";
-import { FleetLessee, type WorkerLease } from "./lessee/fleet-lessee.ts";
-import type { LeaseSlots } from "./lessee/lease-words.ts";
-import type { HandoverReport, PeerMessage, ReportedCounter } from "./messages.ts";
+import { FleetLessee } from "./lessee/fleet-lessee.ts";
+import type { LeaseSlots, WorkerLease } from "./lessee/lease-words.ts";
+import type { HandoverReport, PeerMessage, ReportedCounter, SavedCounter } from "./messages.ts";
 import { Outbox } from "./outbox.ts";
 import { type FleetView, Ownership } from "./view.ts";
 import { MAX_COUNTERS } from "./window-table.ts";
@@ -133,7 +134,7 @@ export class FleetLimiter {
   }
 
   /** What must be saved of the counters that this node owns, because it has changed since the last call. */
-  takeUnsaved(most: number): readonly ReportedCounter[] {
+  takeUnsaved(most: number): readonly SavedCounter[] {
     return this.#owner.takeUnsaved(most);
   }
 
@@ -161,6 +162,16 @@ export class FleetLimiter {
     for (const ask of message.asks) this.#owner.ask(from, ask);
   }
 
+  /** Whether this node waits for an answer of another one, and must send its messages again if there is none. */
+  get isWaiting(): boolean {
+    return this.#lessee.isAsking || this.#owner.isRecalling || this.#handover.isWaiting;
+  }
+
+  /** The time in Unix milliseconds at which the next window of a counter has ended; Infinity: there are no counters. */
+  get nextEnd(): number {
+    return Math.min(this.#lessee.nextEnd, this.#owner.nextEnd);
+  }
+
   tick(): void {
     this.#handover.tick();
     this.#owner.tick();
@@ -181,6 +192,7 @@ export class FleetLimiter {
   retire(): void {
     this.#isRetired = true;
     this.#lessee.retire();
+    for (const { counter, account } of this.#lessee.unowned()) this.#owner.learnLast(counter, account);
     this.#report();
   }
 

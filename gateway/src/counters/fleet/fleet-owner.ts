@@ -1,8 +1,9 @@
 /** The part of a node that owns counters: it grants tokens to the nodes, and recalls unspent ones. */
-import type { Counter, Period } from "@sluice/plugin-sdk";
+import type { Counter } from "@sluice/plugin-sdk";
+import { type Account, isSaved, wholeLimit } from "./accounts.ts";
 import { type FleetClock, RECALL_PATIENCE, RETRY, WINDOW_GRACE } from "./fleet-clock.ts";
-import { Ledger } from "./ledger.ts";
-import type { LeaseAsk, LeaseGrant, LeaseRecall, ReportedCounter } from "./messages.ts";
+import { Ledger, neededTokens } from "./ledger.ts";
+import type { LeaseAsk, LeaseGrant, LeaseRecall, ReportedCounter, SavedCounter } from "./messages.ts";
 import { type Ownership, ownershipHash, ownershipKey } from "./view.ts";
 import { WindowTable, type WindowTableOptions } from "./window-table.ts";
 
@@ -34,11 +35,6 @@ interface PendingRecall {
 /** Number of accounts of a ledger, beyond those of the nodes of the fleet, above which those of ended nodes are folded. */
 const MAX_ENDED = 1000;
 
-/** Counters of these periods are saved, because a restart of all nodes must not end them. */
-const savedPeriods: ReadonlySet<Period> = new Set(["day", "month", "year"]);
-
-export const isSaved = ({ period }: Counter): boolean => savedPeriods.has(period);
-
 export class FleetOwner {
   readonly #options: FleetOwnerOptions;
   readonly #ledgers: WindowTable<Ledger>;
@@ -67,6 +63,16 @@ export class FleetOwner {
     return this.#ledgers.size;
   }
 
+  /** Whether this node waits for tokens that it has recalled. */
+  get isRecalling(): boolean {
+    return this.#recalls.size > 0;
+  }
+
+  /** The next time in Unix milliseconds at which `tick` has something to do although this node is not recalling. */
+  get nextEnd(): number {
+    return this.#ledgers.earliest + WINDOW_GRACE;
+  }
+
   adopt(ownership: Ownership): void {
     this.#ownership = ownership;
     this.#participants = new Set(ownership.participants());
@@ -81,11 +87,13 @@ export class FleetOwner {
   ask(node: string, ask: LeaseAsk): void {
     if (ask.counter.expires + WINDOW_GRACE <= this.#options.clock.wallTime()) {
       const { granted, added } = ask.account;
-      this.#grant(node, ask, { granted, added, total: ask.counter.limit, previous: 0, exhausted: true });
+      const end = { total: ask.counter.limit, previous: 0, exhausted: true, isFinal: false };
+      this.#grant(node, ask, { granted, added, ...end });
       return;
     }
     const ledger = this.#ledger(ask.counter);
     ledger.setLimit(ask.counter);
+    const returned = ledger.account(node)?.returned ?? 0;
     ledger.learn(node, ask.account);
     this.#changed(ledger);
     // The node repeats the ask until this node may grant.
@@ -98,6 +106,9 @@ export class FleetOwner {
       if (waiting !== node) this.#serve(ledger, waiting, its, ledger.account(waiting)?.granted ?? 0);
     }
     this.#recall(ledger, pending);
+    const isLeft = this.#recalls.get(ledger) === pending && this.#holders(ledger, pending).includes(node);
+    // It gave back a part of what it held, and requests still wait.
+    if (isLeft && ask.account.returned > returned) this.#recallFrom(node, ledger, pending);
   }
 
   /** Merges the report of another node, or of this node's own leases. */
@@ -106,6 +117,14 @@ export class FleetOwner {
     ledger.learnReport(report);
     // A former owner that has the ledger does not know the report. Once this node takes over, it is the owner that does.
     if (ledger.knownBy !== this.#options.self) ledger.knownBy = undefined;
+    this.#changed(ledger);
+  }
+
+  /** Merges this node's own account of a counter of which it was the last owner, because a view has no members. */
+  learnLast(counter: Counter, account: Account): void {
+    const ledger = this.#ledgers.get(counter);
+    if (ledger?.knownBy !== this.#options.self) return;
+    ledger.learn(this.#options.self, account);
     this.#changed(ledger);
   }
 
@@ -133,15 +152,16 @@ export class FleetOwner {
   }
 
   /** The changes of saved counters that this node owns, which do not count as changed any more. */
-  takeUnsaved(most: number): readonly ReportedCounter[] {
+  takeUnsaved(most: number): readonly SavedCounter[] {
     const { self } = this.#options;
-    const reports: ReportedCounter[] = [];
+    const epoch = this.#ownership?.view.epoch ?? 0;
+    const reports: SavedCounter[] = [];
     for (const ledger of this.#unsaved) {
       if (reports.length >= most) break;
       this.#unsaved.delete(ledger);
       // A former owner must not replace what the present one has saved. Without members, the last owner saves.
       const owner = this.#ownership?.ownerOf(ledger.hash) ?? self;
-      if (ledger.knownBy === self && owner === self) reports.push(ledger.report());
+      if (ledger.knownBy === self && owner === self) reports.push({ ...ledger.report(), epoch });
     }
     return reports;
   }
@@ -203,7 +223,26 @@ export class FleetOwner {
     else this.#wait(ledger, node, ask);
     if (!isServed && granted <= known) return;
     const { total, previous } = ledger;
-    this.#grant(node, ask, { granted, added, total, previous, exhausted: false });
+    this.#grant(node, ask, { granted, added, total, previous, exhausted: false, isFinal: this.#isExhausted(ledger) });
+    this.#announceExhausted(ledger, (each) => each === node);
+  }
+
+  /** Whether no node will get tokens in this window any more, unless the limit is raised. */
+  #isExhausted(ledger: Ledger): boolean {
+    if (ledger.counter.sliding !== undefined || ledger.remaining > 0 || ledger.hasUnreported) return false;
+    return !ledger.holders().some((node) => this.#participants.has(node));
+  }
+
+  /** Tells the nodes that have leased tokens that none is left, so that they need not ask. */
+  #announceExhausted(ledger: Ledger, told: (node: string) => boolean): void {
+    const { counter, total } = ledger;
+    if (ledger.exhaustedAt === wholeLimit(counter) || !this.#isExhausted(ledger)) return;
+    ledger.exhaustedAt = wholeLimit(counter);
+    for (const [node, { generation, granted, added }] of ledger.nodes()) {
+      if (told(node) || !this.#participants.has(node)) continue;
+      const totals = { granted, added, total, previous: 0, exhausted: true, isFinal: true };
+      this.#options.grant(node, { counter, generation, sequence: 0, ...totals });
+    }
   }
 
   #grant(node: string, ask: LeaseAsk, what: Omit<LeaseGrant, "counter" | "generation" | "sequence">): void {
@@ -223,26 +262,37 @@ export class FleetOwner {
 
   /** Recalls unspent tokens for the waiting nodes; if there are none, refuses their requests. */
   #recall(ledger: Ledger, pending: PendingRecall): void {
-    const { clock, recall } = this.#options;
+    const { clock } = this.#options;
     const holders = this.#holders(ledger, pending);
     if (pending.waiting.size === 0 || holders.length === 0) {
       // Grants to this node itself may begin another recall.
       if (this.#recalls.get(ledger) === pending) this.#recalls.delete(ledger);
+      const isFinal = this.#isExhausted(ledger);
       for (const [node, ask] of pending.waiting) {
         const { granted = 0, added = 0 } = ledger.account(node) ?? {};
         const { total, previous } = ledger;
-        this.#grant(node, ask, { granted, added, total, previous, exhausted: true });
+        this.#grant(node, ask, { granted, added, total, previous, exhausted: true, isFinal });
       }
+      this.#announceExhausted(ledger, (node) => pending.waiting.has(node));
       pending.waiting.clear();
       return;
     }
     if (clock.now() - pending.sentAt < RETRY) return;
     pending.sentAt = clock.now();
-    for (const node of holders) {
-      const account = ledger.account(node);
-      if (account === undefined) continue;
-      recall(node, { counter: ledger.counter, generation: account.generation, granted: account.granted });
+    for (const node of holders) this.#recallFrom(node, ledger, pending);
+  }
+
+  #recallFrom(node: string, ledger: Ledger, { waiting }: PendingRecall): void {
+    const account = ledger.account(node);
+    if (account === undefined) return;
+    const { counter } = ledger;
+    const { generation, granted } = account;
+    let [wanted, share] = [0, 0];
+    for (const [each, ask] of waiting) {
+      wanted += Math.max(0, neededTokens(ask) - (ledger.account(each)?.granted ?? 0));
+      share += ledger.shareOf(each);
     }
+    this.#options.recall(node, { counter, generation, granted, wanted, share: Math.min(1, share) });
   }
 
   /** The nodes that may give tokens back. */

@@ -80,6 +80,11 @@ export class Handover {
     return this.#outgoing.size === 0;
   }
 
+  /** Whether this node waits for reports, or for receipts of its own ones. */
+  get isWaiting(): boolean {
+    return this.#outgoing.size > 0 || (this.#views.length > 0 && !this.#isSettled);
+  }
+
   /** Number of parts that peers have confirmed since the start. */
   get confirmed(): number {
     return this.#confirmed;

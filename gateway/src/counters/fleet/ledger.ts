@@ -4,8 +4,22 @@ import { type Account, chargedTokens, mergedAccount, newAccount, unspentTokens, 
 import type { FleetClock } from "./fleet-clock.ts";
 import type { LeaseAsk, ReportedCounter, SeenTotal } from "./messages.ts";
 
+/** So few tokens are not divided among the nodes any more. */
+const LAST_TOKENS = 8;
+
+interface SpareFacts {
+  /** Tokens that the node holds already. */
+  readonly held: number;
+  /** As `shareOf`. */
+  readonly share: number;
+  /** Number of nodes of the fleet. */
+  readonly nodes: number;
+}
+
 export class Ledger {
   readonly hash: number;
+  /** The limit at which the nodes were told that no token is left; -1: they were not. */
+  exhaustedAt = -1;
   /** The owner that has the content of this ledger: this node, or the one that has confirmed its report. */
   knownBy: string | undefined;
   readonly #accounts = new Map<string, Account>();
@@ -48,6 +62,11 @@ export class Ledger {
     return Math.max(0, this.#next === undefined ? room : Math.min(room, this.#roomOf(this.#next)));
   }
 
+  /** Tokens of nodes that did not report, and may give some back. */
+  get hasUnreported(): boolean {
+    return this.#unreported > 0;
+  }
+
   /** Connects the ledgers of two windows that follow each other. */
   precede(next: Ledger): void {
     this.#next = next;
@@ -78,8 +97,19 @@ export class Ledger {
     return this.#accounts.size;
   }
 
+  /** The nodes with their accounts. */
+  nodes(): Iterable<readonly [node: string, account: Account]> {
+    return this.#accounts;
+  }
+
   account(node: string): Account | undefined {
     return this.#accounts.get(node);
+  }
+
+  /** The part of the tokens of this window that the node has got: from 0 to 1. It tells which part of the demand it has. */
+  shareOf(node: string): number {
+    const { granted = 0, returned = 0 } = this.#accounts.get(node) ?? {};
+    return Math.min(1, (granted - returned) / Math.max(1, this.#charged - this.#added));
   }
 
   /** The nodes that may hold tokens. */
@@ -129,23 +159,38 @@ export class Ledger {
   }
 
   /**
-   * Grants tokens for the waiting requests of the ask, and of the extra ones so few that all nodes can still get as
-   * many. Returns whether all waiting requests get a token.
+   * Grants tokens for the waiting requests of the ask. Of the extra ones, it grants at most the node's share of the
+   * remainder, and half of it to a node with all of the demand: its share of the tokens that were granted so far, or an
+   * equal share if that is larger. A node with most of the demand also gets the last tokens. In windows of an hour and
+   * longer, all nodes together hold at most an eighth of the remainder. Returns whether all waiting requests get a token.
    *
    * @param nodes Number of nodes of the fleet
    */
-  grant(node: string, { account, pending, extra }: LeaseAsk, nodes: number): boolean {
+  grant(node: string, ask: LeaseAsk, nodes: number): boolean {
+    const { account, extra } = ask;
     const now = this.#accounts.get(node);
     if (now === undefined || now.generation !== account.generation) return true;
-    const needed = account.used + account.returned + pending;
-    const spare = Math.floor((this.remaining - Math.max(0, needed - now.granted)) / (2 * nodes));
-    const wanted = needed + Math.max(0, Math.min(extra, spare));
+    const share = this.shareOf(node);
+    const needed = neededTokens(ask);
+    const held = Math.max(0, now.granted - needed);
+    const left = Math.max(0, this.remaining - Math.max(0, needed - now.granted));
+    const wanted = needed + Math.min(extra, this.#spareOf(left, { held, share, nodes }));
     const added = Math.min(Math.max(0, wanted - now.granted), this.remaining);
     if (added > 0) {
       this.#accounts.set(node, { ...now, granted: now.granted + added });
       this.#charged += added;
     }
     return now.granted + added >= needed;
+  }
+
+  /** The most tokens that a node may hold in advance. */
+  #spareOf(left: number, { held, share, nodes }: SpareFacts): number {
+    const { period } = this.#counter;
+    // What a node holds when it crashes is lost, which matters more than messages if the window is long.
+    if (period !== "second" && period !== "minute") return Math.floor(left / (8 * nodes));
+    if (left <= LAST_TOKENS && share > 0.5) return held + left;
+    const least = Math.max(share, 1 / nodes);
+    return held + Math.floor(left * least * (1 - least / 2));
   }
 
   /** The number of tokens by which the overshoot has grown since the last call. Amounts may exceed a limit. */
@@ -188,3 +233,6 @@ export class Ledger {
     if (seen.epoch > epoch || (seen.epoch === epoch && seen.total > total)) this.#seen = seen;
   }
 }
+
+/** The total that must be granted to the account so that the waiting requests of the ask get their tokens. */
+export const neededTokens = ({ account, pending }: LeaseAsk): number => account.used + account.returned + pending;

@@ -27,7 +27,9 @@ export interface LeaseGrant {
   readonly previous: number;
   /** No node has tokens left, as far as the owner knows: waiting requests are refused. */
   readonly exhausted: boolean;
-  /** `sequence` of the ask. */
+  /** No node will get tokens any more until the window ends, unless the limit is raised. */
+  readonly isFinal: boolean;
+  /** `sequence` of the ask; 0: this is no answer. */
   readonly sequence: number;
 }
 
@@ -37,6 +39,10 @@ export interface LeaseRecall {
   readonly generation: number;
   /** As in a grant, in case the grant was lost. */
   readonly granted: number;
+  /** Number of tokens for which requests of other nodes wait. */
+  readonly wanted: number;
+  /** The part of the demand that these nodes have, as far as the owner knows: from 0 to 1. */
+  readonly share: number;
 }
 
 /** The total that an owner named last. */
@@ -52,6 +58,12 @@ export interface ReportedCounter {
   readonly seen: SeenTotal | undefined;
   /** Tokens over the limit that owners have counted already. */
   readonly overshoot: number;
+}
+
+/** What the owner of a counter saves. */
+export interface SavedCounter extends ReportedCounter {
+  /** The epoch of the owner's view: what a later owner has saved must not be replaced. */
+  readonly epoch: number;
 }
 
 /**

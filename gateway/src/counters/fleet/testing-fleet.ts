@@ -34,6 +34,8 @@ export interface SimulatedProcess {
   readonly added: Map<string, number>;
   isRunning: boolean;
   epoch: number;
+  /** The simulated time of the next tick; Infinity: none is planned. */
+  ticksAt: number;
 }
 
 export interface SimulatedFleetOptions extends Omit<NetworkOptions, "queue"> {
@@ -43,6 +45,9 @@ export interface SimulatedFleetOptions extends Omit<NetworkOptions, "queue"> {
   /** Called after each request that was served. */
   readonly onServed?: (counters: readonly Counter[]) => void;
 }
+
+/** Maximum milliseconds by which ticks are late. */
+const MAX_LATENESS = 5;
 
 /** The time at which simulations begin. */
 export const SIMULATION_START = Date.UTC(2026, 0, 1);
@@ -124,14 +129,9 @@ export class SimulatedFleet {
       added: new Map(),
       isRunning: true,
       epoch: 0,
+      ticksAt: Number.POSITIVE_INFINITY,
     };
     this.processes.set(name, started);
-    const tick = () => {
-      if (!started.isRunning) return;
-      this.#act(started, () => node.tick());
-      queue.after(RETRY, tick);
-    };
-    queue.after(this.#options.random() * RETRY, tick);
     return started;
   }
 
@@ -243,11 +243,27 @@ export class SimulatedFleet {
   /** All actions of one time are a turn of the event loop, after which the messages leave. */
   #act(each: SimulatedProcess, action: () => void): void {
     action();
+    this.#planTick(each);
     if (this.#flushing.has(each)) return;
     this.#flushing.add(each);
     this.queue.after(0, () => {
       this.#flushing.delete(each);
       if (each.isRunning) each.node.flush();
+    });
+  }
+
+  #planTick(each: SimulatedProcess): void {
+    const { node, skew } = each;
+    const untilEnd = node.nextEnd - (SIMULATION_START + this.queue.time + skew);
+    // Timers of a busy process are late.
+    const delay = (node.isWaiting ? RETRY : Math.max(RETRY, untilEnd)) + this.#options.random() * MAX_LATENESS;
+    const at = this.queue.time + delay;
+    if (at >= each.ticksAt) return;
+    each.ticksAt = at;
+    this.queue.after(delay, () => {
+      if (each.ticksAt !== at || !each.isRunning) return;
+      each.ticksAt = Number.POSITIVE_INFINITY;
+      this.#act(each, () => node.tick());
     });
   }
 }

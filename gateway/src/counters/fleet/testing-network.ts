@@ -38,6 +38,7 @@ export class EventQueue {
       this.#time = first.time;
       first.action();
     }
+    this.#time = Math.max(this.#time, end);
   }
 
   #removeFirst(): void {

@@ -25,7 +25,7 @@ export class WindowTable<Value> {
   /** By the period and the start of the window. */
   readonly #windows = new Map<Period, Map<number, TableWindow<Value>>>();
   readonly #all: BoundedGroups<Value>;
-
+  #earliest = Number.POSITIVE_INFINITY;
   readonly #onDrop: ((value: Value) => void) | undefined;
 
   constructor({ capacity, onReplace, onDrop }: WindowTableOptions<Value>) {
@@ -40,6 +40,11 @@ export class WindowTable<Value> {
     return this.#all.size;
   }
 
+  /** No window ends earlier, in Unix milliseconds; Infinity: there is none. */
+  get earliest(): number {
+    return this.#earliest;
+  }
+
   get({ period, windowStart, scope, name }: Counter): Value | undefined {
     return this.#windows.get(period)?.get(windowStart)?.groups.get(scope)?.get(name);
   }
@@ -49,6 +54,7 @@ export class WindowTable<Value> {
     this.#windows.set(period, ofPeriod);
     const window = ofPeriod.get(windowStart) ?? { expires, groups: new Map<string, CounterGroup<Value>>() };
     if (expires > window.expires) window.expires = expires;
+    if (window.expires < this.#earliest) this.#earliest = window.expires;
     ofPeriod.set(windowStart, window);
     const group = window.groups.get(scope) ?? new CounterGroup<Value>();
     window.groups.set(scope, group);
@@ -63,9 +69,14 @@ export class WindowTable<Value> {
 
   /** Drops the windows that have ended by `time`, in Unix milliseconds. */
   forgetBefore(time: number): void {
+    if (time < this.#earliest) return;
+    this.#earliest = Number.POSITIVE_INFINITY;
     for (const ofPeriod of this.#windows.values()) {
       for (const [start, { expires, groups }] of ofPeriod) {
-        if (expires > time) continue;
+        if (expires > time) {
+          this.#earliest = Math.min(this.#earliest, expires);
+          continue;
+        }
         ofPeriod.delete(start);
         for (const group of groups.values()) {
           if (this.#onDrop !== undefined) for (const value of group.values()) this.#onDrop(value);

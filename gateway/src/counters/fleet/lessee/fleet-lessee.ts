@@ -5,8 +5,9 @@ import { type FleetClock, OWNER_PATIENCE, REFUSAL_MEMORY, RETRY, WINDOW_GRACE } 
 import type { LeaseAsk, LeaseGrant, LeaseRecall } from "../messages.ts";
 import type { Ownership } from "../view.ts";
 import { WindowTable, type WindowTableOptions } from "../window-table.ts";
-import { type LeasePlace, type LeaseSlots, LeaseWords } from "./lease-words.ts";
-import { LeasedCounter, type WaitingRequest } from "./leased-counter.ts";
+import { type LeaseSlots, LeaseWords, type WorkerLease } from "./lease-words.ts";
+import { LeasedCounter, nextWindowOf, previousStartOf, resultOf, type WaitingRequest } from "./leased-counter.ts";
+import { OwnerPresence } from "./owner-presence.ts";
 import { SlidingLeases } from "./sliding-leases.ts";
 
 export interface FleetLesseeOptions extends Omit<WindowTableOptions<LeasedCounter>, "onDrop"> {
@@ -21,13 +22,6 @@ export interface FleetLesseeOptions extends Omit<WindowTableOptions<LeasedCounte
   readonly onBorrow: (counter: Counter, tokens: number) => void;
 }
 
-export interface WorkerLease extends LeasePlace {
-  /** Milliseconds for which requests are refused if no token is held. */
-  readonly refused: number;
-  /** As `CounterResult.previous`. */
-  readonly previous: number;
-}
-
 /** Above this number of asks without an answer, they are repeated less often, because the owner needs longer. */
 const MANY_ASKS = 1000;
 const MAX_RETRY = OWNER_PATIENCE / 2;
@@ -39,10 +33,7 @@ export class FleetLessee {
   readonly #asking = new Set<LeasedCounter>();
   /** Leases whose ask leaves with the next flush. */
   readonly #toSend = new Set<LeasedCounter>();
-  /** Owners that have sent nothing for OWNER_PATIENCE although this node waits for an answer. */
-  readonly #absent = new Set<string>();
-  /** The time of the last message of each node. */
-  readonly #heardAt = new Map<string, number>();
+  readonly #owners: OwnerPresence;
   #ownership: Ownership | undefined;
   #generations = 0;
   #isRetired = false;
@@ -52,6 +43,7 @@ export class FleetLessee {
 
   constructor(options: FleetLesseeOptions) {
     this.#options = options;
+    this.#owners = new OwnerPresence(options.self, options.clock);
     const { slots } = options;
     const onDrop = (lease: LeasedCounter) => {
       this.#sliding.delete(lease);
@@ -72,6 +64,11 @@ export class FleetLessee {
     return this.#asking.size > 0;
   }
 
+  /** The next time in Unix milliseconds at which `tick` has something to do although this node is not asking. */
+  get nextEnd(): number {
+    return Math.min(this.#sliding.earliest, this.#leases.earliest + WINDOW_GRACE);
+  }
+
   /** Whether asks leave with the next flush. */
   get hasAsks(): boolean {
     return this.#toSend.size > 0;
@@ -80,9 +77,7 @@ export class FleetLessee {
   /** Asks the new owners with the next tick. */
   adopt(ownership: Ownership): void {
     this.#ownership = ownership;
-    this.#absent.clear();
-    const participants = new Set(ownership.participants());
-    for (const node of this.#heardAt.keys()) if (!participants.has(node)) this.#heardAt.delete(node);
+    this.#owners.adopt(ownership);
     for (const lease of this.#leases.values()) {
       const owner = ownership.ownerOf(lease.hash);
       if (owner === lease.owner) continue;
@@ -98,8 +93,7 @@ export class FleetLessee {
 
   /** The node has sent a message. */
   heard(node: string): void {
-    this.#heardAt.set(node, this.#options.clock.now());
-    this.#absent.delete(node);
+    this.#owners.heard(node);
   }
 
   /**
@@ -108,7 +102,13 @@ export class FleetLessee {
    */
   take(id: number, counters: readonly Counter[], unowned: FleetFallback): CounterResult | undefined {
     const leases = counters.map((counter) => this.#lease(counter));
-    const request: WaitingRequest = { id, leases, amount: counters[0]?.amount ?? 1, unowned };
+    const amount = counters[0]?.amount ?? 1;
+    for (const lease of leases) if (lease.aheadAt < Number.POSITIVE_INFINITY) this.#leaseAhead(lease);
+    // Most requests have one counter whose tokens this node holds.
+    const [first, second] = leases;
+    const isPlain = first !== undefined && second === undefined && !this.#isRetired;
+    if (isPlain && amount <= wholeLimit(first.counter) && first.spend(amount)) return this.#carryOut(true, leases);
+    const request: WaitingRequest = { id, leases, amount, unowned };
     const admitted = this.#decide(request);
     if (admitted !== undefined && (!admitted || this.#spend(request))) return this.#carryOut(admitted, leases);
     const taking = { id, result: undefined };
@@ -133,7 +133,7 @@ export class FleetLessee {
     const hasOwner = this.#hasOwner(lease);
     // What an absent owner was not told is repeated until it answers.
     if (hasOwner || amount > 0) this.#askIfIdle(lease, false);
-    if (!hasOwner) this.#answerReaders(lease);
+    if (!hasOwner) lease.answerReaders();
   }
 
   /** What a worker must know to spend tokens of a counter by itself. */
@@ -162,15 +162,18 @@ export class FleetLessee {
       lease.end();
       this.#asking.delete(lease);
       if (grant.exhausted) lease.refusedUntil = this.#options.clock.now() + REFUSAL_MEMORY;
-      this.#answerReaders(lease);
+      lease.answerReaders();
     }
+    // The owner may have answered an ask with a former limit.
+    if (grant.isFinal && grant.counter.limit >= lease.counter.limit) lease.refusedUntil = Number.POSITIVE_INFINITY;
     this.#decideWaiting(lease);
     if (this.#isRetired && lease.held > 0) this.#giveBack(lease);
     // Tokens were borrowed, or an amount was added, after the ask.
     else if (lease.hasUnseen) this.#askIfIdle(lease, false);
   }
 
-  recall(from: string, { counter, generation, granted }: LeaseRecall): void {
+  recall(from: string, recall: LeaseRecall): void {
+    const { counter, generation, granted } = recall;
     const lease = this.#leases.get(counter);
     if (lease === undefined) {
       // The account was dropped to free memory. A newer one says that the tokens will not be spent.
@@ -184,7 +187,8 @@ export class FleetLessee {
       lease.knownBy = from;
     }
     this.#decideWaiting(lease);
-    this.#giveBack(lease);
+    lease.giveBackPart(recall);
+    this.#ask(lease, false);
   }
 
   /** Gives all tokens back. From now on, requests are refused. */
@@ -203,6 +207,11 @@ export class FleetLessee {
     }
   }
 
+  /** The leases that have no owner, because the view has no members. */
+  unowned(): Iterable<LeasedCounter> {
+    return this.#leases.values().filter(({ owner }) => owner === undefined);
+  }
+
   /** Sends the asks of this turn. */
   flush(): void {
     for (const lease of this.#toSend) if (lease.owner !== undefined) this.#options.ask(lease.owner, lease.ask());
@@ -219,16 +228,16 @@ export class FleetLessee {
         // The view has no members.
         lease.end();
         this.#asking.delete(lease);
-        this.#answerReaders(lease);
+        lease.answerReaders();
         this.#decideWaiting(lease);
       } else {
         if (this.#isSilent(lease)) {
-          if (this.#isUnheard(lease.owner)) this.#absent.add(lease.owner);
-          this.#answerReaders(lease);
+          this.#owners.miss(lease.owner);
+          lease.answerReaders();
           this.#decideWaiting(lease);
         }
         // One ask is enough to find out whether an absent owner is back.
-        const isProbed = this.#absent.has(lease.owner) && probed.has(lease.owner);
+        const isProbed = this.#owners.isAbsent(lease.owner) && probed.has(lease.owner);
         if (isProbed || now - lease.sentAt < interval) continue;
         probed.add(lease.owner);
         this.#send(lease);
@@ -249,9 +258,20 @@ export class FleetLessee {
     }
     const lease = new LeasedCounter(counter, ++this.#generations, this.#options.slots?.allocate() ?? LeaseWords.own());
     lease.owner = this.#ownership?.ownerOf(lease.hash);
+    lease.expect(this.#leases.get({ ...counter, windowStart: previousStartOf(counter) }));
     this.#leases.add(counter, lease);
     this.#sliding.add(lease);
     return lease;
+  }
+
+  /** Shortly before the next window, leases tokens of it if requests come often. So the first ones need not wait. */
+  #leaseAhead(lease: LeasedCounter): void {
+    if (this.#options.clock.wallTime() < lease.aheadAt) return;
+    lease.aheadAt = Number.POSITIVE_INFINITY;
+    const next = nextWindowOf(lease.counter);
+    if (next === undefined || !lease.isBusy || this.#isRetired) return;
+    const ahead = this.#lease(next);
+    if (ahead.held <= 0 && this.#hasOwner(ahead)) this.#askIfIdle(ahead);
   }
 
   /** Whether to admit a request; undefined: it must wait. */
@@ -275,19 +295,9 @@ export class FleetLessee {
 
   /** The request must not be among the waiting ones any more: an ask to this node itself may decide those. */
   #carryOut(admitted: boolean, leases: readonly LeasedCounter[]): CounterResult {
-    const result = this.#result(admitted, leases);
+    const result = resultOf(admitted, leases, (lease) => this.#isUsedUp(lease));
     if (admitted) for (const lease of leases) if (lease.isLow && this.#hasOwner(lease)) this.#askIfIdle(lease);
     return result;
-  }
-
-  /** A counter of which no token is left has the limit as its value, although other nodes may hold some. */
-  #result(admitted: boolean, leases: readonly LeasedCounter[]): CounterResult {
-    if (admitted) return { admitted, counts: leases.map(({ count }) => count), ...previousOf(leases) };
-    const now = this.#options.clock.now();
-    const isUsedUp = (lease: LeasedCounter) => lease.held <= 0 && (now < lease.refusedUntil || !this.#hasOwner(lease));
-    const countOf = (lease: LeasedCounter) =>
-      isUsedUp(lease) ? Math.max(lease.count, wholeLimit(lease.counter)) : lease.count;
-    return { admitted, counts: leases.map(countOf), ...previousOf(leases) };
   }
 
   /** Spends the tokens of a request; false: a worker has taken some of them meanwhile, and none is spent. */
@@ -304,17 +314,16 @@ export class FleetLessee {
     return true;
   }
 
+  #isUsedUp(lease: LeasedCounter): boolean {
+    return lease.held <= 0 && (this.#options.clock.now() < lease.refusedUntil || !this.#hasOwner(lease));
+  }
+
   #hasOwner(lease: LeasedCounter): boolean {
-    return lease.owner !== undefined && !this.#absent.has(lease.owner) && !this.#isSilent(lease);
+    return lease.owner !== undefined && !this.#owners.isAbsent(lease.owner) && !this.#isSilent(lease);
   }
 
   #isSilent({ askedAt }: LeasedCounter): boolean {
     return askedAt !== undefined && this.#options.clock.now() - askedAt >= OWNER_PATIENCE;
-  }
-
-  #isUnheard(owner: string): boolean {
-    const heardAt = this.#heardAt.get(owner) ?? Number.NEGATIVE_INFINITY;
-    return owner !== this.#options.self && this.#options.clock.now() - heardAt >= OWNER_PATIENCE;
   }
 
   #admitsUnowned(lease: LeasedCounter, amount: number, unowned: FleetFallback): boolean {
@@ -357,31 +366,29 @@ export class FleetLessee {
 
   #abandon(lease: LeasedCounter): void {
     this.#asking.delete(lease);
-    this.#answerReaders(lease);
+    lease.answerReaders();
     for (const request of lease.waiting) this.#settle(request, false);
-  }
-
-  #answerReaders({ readers }: LeasedCounter): void {
-    for (const answer of [...readers]) {
-      readers.delete(answer);
-      answer();
-    }
   }
 
   /** @param isDemand Whether the node needs tokens. Otherwise, it only reports its account and reads the total */
   #askIfIdle(lease: LeasedCounter, isDemand = true): void {
-    if (lease.askedAt === undefined) this.#ask(lease, isDemand);
+    const { askedAt } = lease;
+    if (askedAt === undefined) this.#ask(lease, isDemand);
+    // Too few tokens were asked for in advance. The owner must know of the waiting requests before it answers.
+    else if (isDemand && lease.askedFor === 0 && lease.pending > 0) this.#ask(lease, isDemand, askedAt);
   }
 
-  #ask(lease: LeasedCounter, isDemand: boolean): void {
+  /** @param since The time of the first ask that was not answered; default: now */
+  #ask(lease: LeasedCounter, isDemand: boolean, since?: number): void {
     lease.begin(this.#options.clock.now(), isDemand);
+    lease.askedAt = since ?? lease.askedAt;
     this.#asking.add(lease);
-    if (lease.owner !== undefined && !this.#absent.has(lease.owner)) this.#send(lease);
+    if (lease.owner !== undefined && !this.#owners.isAbsent(lease.owner)) this.#send(lease);
   }
 
   #giveBack(lease: LeasedCounter): void {
     lease.giveBack();
-    this.#ask(lease, lease.waiting.size > 0);
+    this.#ask(lease, false);
   }
 
   #send(lease: LeasedCounter): void {
@@ -390,6 +397,3 @@ export class FleetLessee {
     else this.#toSend.add(lease);
   }
 }
-
-const previousOf = (leases: readonly LeasedCounter[]): Pick<CounterResult, "previous"> =>
-  leases[0]?.counter.sliding === undefined ? {} : { previous: leases.map(({ previous }) => previous) };

@@ -33,6 +33,14 @@ export interface LeasePlace {
   readonly generation: number;
 }
 
+/** What a worker must know to spend tokens of a counter by itself. */
+export interface WorkerLease extends LeasePlace {
+  /** Milliseconds for which requests are refused if no token is held; Infinity: until the window ends. */
+  readonly refused: number;
+  /** As `CounterResult.previous`. */
+  readonly previous: number;
+}
+
 export class LeaseWords {
   readonly #words: Int32Array;
   readonly #slot: number;

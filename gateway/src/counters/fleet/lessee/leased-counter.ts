@@ -1,8 +1,8 @@
 /** What a node has leased of one counter, and its requests that wait for tokens. */
-import type { Counter, FleetFallback } from "@sluice/plugin-sdk";
+import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
 import { type Account, wholeLimit } from "../accounts.ts";
 import { HORIZON } from "../fleet-clock.ts";
-import type { LeaseAsk, SeenTotal } from "../messages.ts";
+import type { LeaseAsk, LeaseRecall, SeenTotal } from "../messages.ts";
 import { ownershipHash, ownershipKey } from "../view.ts";
 import type { LeaseWords } from "./lease-words.ts";
 
@@ -12,6 +12,12 @@ import type { LeaseWords } from "./lease-words.ts";
  */
 const MAX_CHUNK = 2 ** 20;
 const MAX_PENDING = 2 ** 30;
+
+/** The part of a chunk that is spent while an owner answers: more tokens are leased before fewer are left. */
+const ROUND_TRIPS_IN_CHUNK = 32;
+
+/** At least this part of the held tokens is given back, so that a few recalls get all. */
+const LEAST_SHARE = 0.25;
 
 /** A request that waits for tokens of one or more counters. */
 export interface WaitingRequest {
@@ -36,10 +42,14 @@ export class LeasedCounter {
   knownBy: string | undefined;
   /** The time of the first ask that was not answered; undefined: no answer is outstanding. */
   askedAt: number | undefined;
+  /** Tokens for which requests waited when the present ask began. */
+  askedFor = 0;
   /** The time of the last attempt. */
   sentAt = 0;
-  /** Until this time, requests are refused without an ask. */
+  /** Until this time, requests are refused without an ask. Infinity: until the window ends. */
   refusedUntil = 0;
+  /** From this time on, in Unix milliseconds, tokens of the next window are leased; Infinity: not at all, or not again. */
+  aheadAt: number;
   seen: SeenTotal | undefined;
   /** Tokens of the window before, if the window slides, as the owner named them last. */
   previous = 0;
@@ -51,8 +61,13 @@ export class LeasedCounter {
   /** Amounts added whatever the limit. */
   #added = 0;
   #sequence = 0;
+  /** Tokens to lease in advance: those that the demand of 2 * HORIZON to 4 * HORIZON needs. */
   #chunk = 1;
-  #chunkAt = Number.NEGATIVE_INFINITY;
+  /** The time since which the demand is measured, and the tokens that requests had needed until then. */
+  #demandAt = Number.NEGATIVE_INFINITY;
+  #demand = 0;
+  /** The number of tokens at which more are leased; -1: never in advance. */
+  #low = -1;
   /** Whether the present ask leases tokens in advance. */
   #isInAdvance = false;
 
@@ -62,6 +77,7 @@ export class LeasedCounter {
     this.words = words;
     words.setLow(-1);
     this.hash = ownershipHash(ownershipKey(counter));
+    this.aheadAt = nextWindowOf(counter) === undefined ? Number.POSITIVE_INFINITY : counter.expires - 2 * HORIZON;
   }
 
   get account(): Account {
@@ -86,6 +102,11 @@ export class LeasedCounter {
 
   get sequence(): number {
     return this.#sequence;
+  }
+
+  /** Whether requests come so often that tokens are leased in advance. */
+  get isBusy(): boolean {
+    return this.#chunk > 1;
   }
 
   /** So few tokens are held that more should be leased before they are needed. */
@@ -119,12 +140,24 @@ export class LeasedCounter {
     this.#granted = granted;
   }
 
+  /** The demand is expected to be that of the window before. */
+  expect(before: LeasedCounter | undefined): void {
+    if (before !== undefined) this.#chunk = Math.max(1, Math.min(before.#chunk, wholeLimit(this.counter)));
+  }
+
   /** The ask was answered. Near the limit, owners grant less than was asked for. */
   end(): void {
     this.askedAt = undefined;
-    this.#chunk = Math.min(this.#chunk, Math.max(1, this.held));
-    this.words.setLow(this.#low);
+    this.#setLow(this.#chunk > 1 ? this.held : 0);
     this.words.setCount(this.count);
+  }
+
+  /** Tells the readers the value, as far as this node knows it. */
+  answerReaders(): void {
+    for (const answer of [...this.readers]) {
+      this.readers.delete(answer);
+      answer();
+    }
   }
 
   /** A request begins to wait for tokens. */
@@ -155,28 +188,43 @@ export class LeasedCounter {
     this.words.setCount(this.count);
   }
 
-  /** Gives back the held tokens that no request waits with, and wants none in advance for now. */
+  /** Gives back all held tokens that no request waits with, and wants none in advance for now. */
   giveBack(): void {
-    this.#returned += this.words.take(this.held - this.pending);
-    this.#chunk = 1;
-    this.#chunkAt = Number.NEGATIVE_INFINITY;
+    this.giveBackPart({ wanted: this.held, share: 1 });
+  }
+
+  /** Gives back the other nodes' share of the held tokens that no request waits with, and at least `wanted`. */
+  giveBackPart({ wanted, share }: Pick<LeaseRecall, "wanted" | "share">): void {
+    const spare = this.held - this.pending;
+    this.#returned += this.words.take(
+      Math.min(spare, Math.max(wanted, Math.ceil(spare * Math.max(share, LEAST_SHARE)))),
+    );
+    this.#setLow(0);
   }
 
   /**
-   * Begins a new ask. The number of extra tokens follows the demand: it doubles if the tokens were spent within
-   * HORIZON, and halves if they lasted much longer.
+   * Begins a new ask. The number of extra tokens follows the demand: it doubles if this is more than half a chunk within
+   * HORIZON, and halves if it is much less.
    *
    * @param isDemand Whether the node needs tokens. Otherwise, the ask only reports the account and reads the total
    */
   begin(now: number, isDemand: boolean): void {
     this.#sequence += 1;
     this.askedAt = now;
+    this.askedFor = this.pending;
     this.#isInAdvance = isDemand;
     if (!isDemand) return;
-    const lasted = now - this.#chunkAt;
-    this.#chunkAt = now;
-    if (lasted < HORIZON) this.#chunk = Math.min(this.#chunk * 2, wholeLimit(this.counter), MAX_CHUNK);
-    else if (lasted > 4 * HORIZON) this.#chunk = Math.max(1, this.#chunk >> 1);
+    const lasted = now - this.#demandAt;
+    const needed = this.used + this.pending - this.#demand;
+    // A few requests tell little about the demand.
+    if (lasted < HORIZON && 4 * needed < this.#chunk) return;
+    this.#demandAt = now;
+    this.#demand += needed;
+    // The first ask follows what is expected.
+    if (lasted === Number.POSITIVE_INFINITY) return;
+    if (2 * HORIZON * needed > lasted * this.#chunk)
+      this.#chunk = Math.max(1, Math.min(this.#chunk * 2, wholeLimit(this.counter), MAX_CHUNK));
+    else if (8 * HORIZON * needed < lasted * this.#chunk) this.#chunk = Math.max(1, this.#chunk >> 1);
   }
 
   /** What the owner's last total does not contain. */
@@ -184,9 +232,11 @@ export class LeasedCounter {
     return this.#granted + this.#added - this.#seenAccount;
   }
 
-  /** The number of tokens at which more are leased; -1: never in advance. */
-  get #low(): number {
-    return this.#chunk > 1 ? this.#chunk >> 1 : -1;
+  /** More tokens are leased when half of these are left, or so few that they may be spent before the owner answers. */
+  #setLow(held: number): void {
+    const few = Math.max(held >> 1, Math.min(held - 1, Math.floor(this.#chunk / ROUND_TRIPS_IN_CHUNK)));
+    this.#low = held <= 0 ? -1 : Math.min(few, this.#chunk >> 1);
+    this.words.setLow(this.#low);
   }
 
   ask(): LeaseAsk {
@@ -195,4 +245,35 @@ export class LeasedCounter {
     const { counter, account } = this;
     return { counter, account, pending: Math.min(this.pending, MAX_PENDING), extra, sequence: this.#sequence };
   }
+}
+
+/** The start of the window before; months and years, whose length varies, have none. */
+export const previousStartOf = ({ windowStart, expires, sliding }: Counter): number =>
+  sliding?.previousStart ?? 2 * windowStart - expires;
+
+/**
+ * The same counter in the next window; undefined: its window slides, so that its tokens would count in the present window,
+ * or its length varies.
+ */
+export function nextWindowOf(counter: Counter): Counter | undefined {
+  const { period, windowStart, expires, sliding } = counter;
+  if (sliding !== undefined || period === "month" || period === "year") return undefined;
+  return { ...counter, windowStart: expires, expires: 2 * expires - windowStart };
+}
+
+/**
+ * The result of a request. A counter of which no token is left has the limit as its value, although other nodes may hold
+ * some.
+ */
+export function resultOf(
+  admitted: boolean,
+  leases: readonly LeasedCounter[],
+  isUsedUp: (lease: LeasedCounter) => boolean,
+): CounterResult {
+  const countOf = (lease: LeasedCounter) =>
+    admitted || !isUsedUp(lease) ? lease.count : Math.max(lease.count, wholeLimit(lease.counter));
+  const counts = leases.map(countOf);
+  return leases[0]?.counter.sliding === undefined
+    ? { admitted, counts }
+    : { admitted, counts, previous: leases.map(({ previous }) => previous) };
 }

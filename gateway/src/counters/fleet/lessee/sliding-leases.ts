@@ -14,6 +14,11 @@ export class SlidingLeases {
     this.#earliest = Math.min(this.#earliest, sliding.end);
   }
 
+  /** No window ends earlier, in Unix milliseconds; Infinity: there is none. */
+  get earliest(): number {
+    return this.#earliest;
+  }
+
   delete(lease: LeasedCounter): void {
     this.#leases.delete(lease);
   }

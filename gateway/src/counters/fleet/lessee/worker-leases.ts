@@ -5,8 +5,7 @@
 import type { Counter, CounterOptions, CounterResult, WindowCounters } from "@sluice/plugin-sdk";
 import { wholeLimit } from "../accounts.ts";
 import { MAX_COUNTERS, WindowTable } from "../window-table.ts";
-import type { WorkerLease } from "./fleet-lessee.ts";
-import { type LeaseMemory, type LeasePlace, LeaseWords } from "./lease-words.ts";
+import { type LeaseMemory, type LeasePlace, LeaseWords, type WorkerLease } from "./lease-words.ts";
 
 /** The result of a request, and where a worker finds the tokens of its counters. */
 export interface WorkerTokens extends CounterResult {
