@@ -29,7 +29,7 @@ import { OperationReaders } from "./requests/operation-readers.ts";
 import type { NamedOperation, ReadGraphqlRequest } from "./requests/read-request.ts";
 import { type OperationReader, untrustedDocument } from "./requests/request-operations.ts";
 import { protocolRefusal, SocketMessages } from "./requests/socket-messages.ts";
-import { SocketOperations } from "./requests/socket-operations.ts";
+import { type OperationIdentity, SocketOperations } from "./requests/socket-operations.ts";
 import { graphqlFacts } from "./schema.ts";
 
 const FIRST_ERROR = 400;
@@ -37,6 +37,9 @@ const FIRST_ERROR = 400;
 const FIRST_FAILURE = 500;
 /** The client disconnected before the response. */
 const CLIENT_GONE = 499;
+
+/** Operations of a WebSocket that its log record names. */
+const MAX_LOGGED = 20;
 
 /** Types of responses that hold results. Results of incremental delivery have other types. */
 const RESULT_TYPE = /^application\/(?:json|graphql-response\+json)\s*(?:;|$)/i;
@@ -160,6 +163,8 @@ class ResultObserver implements BodyObserver {
   }
 }
 
+const loggedFacts = ({ type, name, sha256, cost }: NamedOperation) => ({ type, name, sha256, cost });
+
 const serviceName = ({ service }: Exchange): string => service?.name ?? service?.host ?? "";
 
 export const graphql = definePlugin({
@@ -179,10 +184,7 @@ export const graphql = definePlugin({
 
     function decide(exchange: Exchange, read: ReadGraphqlRequest): Answer {
       const { operations, refusal, isUntrusted, body, query } = read;
-      exchange.setLogField(
-        "graphql.operations",
-        operations.map(({ type, name, sha256, cost }) => ({ type, name, sha256, cost })),
-      );
+      exchange.setLogField("graphql.operations", operations.map(loggedFacts));
       const [first, ...others] = operations;
       if (first !== undefined && others.length === 0) {
         if (first.type !== "unknown") exchange.shared.set(OPERATION_TYPE, first.type);
@@ -245,6 +247,7 @@ export const graphql = definePlugin({
         },
       });
       sockets.set(exchange, results);
+      const logged: ReturnType<typeof loggedFacts>[] = [];
       return new SocketMessages({
         reader,
         limit,
@@ -254,6 +257,10 @@ export const graphql = definePlugin({
           const { operations, refusal, isUntrusted } = read;
           const reported = refusal ?? (isUntrusted ? untrustedDocument : null);
           if (reported !== null) report(exchange, reported);
+          if (logged.length < MAX_LOGGED) {
+            logged.push(...operations.map(loggedFacts));
+            exchange.setLogField("graphql.operations", [...logged]);
+          }
           if (refusal !== null && enforce) return;
           const purged = purgedNames(read, ruledNames);
           for (const operation of operations) {
@@ -269,7 +276,7 @@ export const graphql = definePlugin({
     /** @param duration Milliseconds; absent: the operation has not ended */
     function count(
       exchange: Exchange,
-      { type, name: given, sha256 }: NamedOperation,
+      { type, name: given, sha256 }: OperationIdentity,
       { result, duration }: { readonly result: "ok" | "error" | "sent"; readonly duration?: number },
     ): OperationLabels {
       const service = serviceName(exchange);

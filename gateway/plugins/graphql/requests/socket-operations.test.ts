@@ -1,5 +1,6 @@
 /** How operations over a WebSocket end, and when the results that mutations change are purged. */
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { describe, it } from "node:test";
 import type { RecordedOperation } from "@sluice/plugin-sdk";
 import {
@@ -53,6 +54,7 @@ async function open(config: object = {}) {
     fromClient: (text: string) => inspector.inspect(text),
     fromService: (text: string) => inspector.upstream?.observe(Buffer.from(text)),
     close: () => phases.log?.(exchange),
+    logged: () => exchange.logFields.get("graphql.operations"),
     /** `type name result` of each operation that was counted. */
     async counted() {
       const lines = (await printMetrics(metrics.tables)).matchAll(
@@ -141,6 +143,29 @@ describe("an operation over a WebSocket", () => {
     assert.equal(unread.isObserved, false);
     unread.send(QUERY);
     assert.deepEqual(await unread.counted(), ["query Users sent"]);
+  });
+
+  it("is not followed if its id is so long that many of them would take much memory", async () => {
+    const { send, counted } = await open();
+    send(SUBSCRIPTION, "x".repeat(128));
+    assert.deepEqual(await counted(), []);
+    send(SUBSCRIPTION, "x".repeat(129));
+    assert.deepEqual(await counted(), ["subscription Added sent"]);
+  });
+
+  it("is named in the log record of the WebSocket, whether it is forwarded or refused; of many operations, the first twenty", async () => {
+    const { send, logged } = await open({ max_root_fields: 1 });
+    assert.equal(logged(), undefined);
+    send(QUERY);
+    send("query Two { a b }");
+    const [users, two] = [QUERY, "query Two { a b }"].map((query) => hash("sha256", query));
+    const operations = [
+      { type: "query", name: "Users", sha256: users, cost: 1 },
+      { type: "query", name: "Two", sha256: two, cost: 2 },
+    ];
+    assert.deepEqual(logged(), operations);
+    for (let count = 0; count < 30; count++) send(SUBSCRIPTION, String(count));
+    assert.equal((logged() as readonly unknown[]).length, 20);
   });
 
   it("is not counted if it is refused", async () => {

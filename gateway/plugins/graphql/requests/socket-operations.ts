@@ -8,6 +8,8 @@ import type { NamedOperation } from "./read-request.ts";
 
 /** Operations in progress of one WebSocket that are followed. */
 const MAX_FOLLOWED = 1000;
+/** Characters of the id of an operation that is followed: clients mostly use a number or a UUID. */
+const MAX_ID = 128;
 
 const resultTypes: ReadonlySet<unknown> = new Set(["next", "data"]);
 const ERROR = "error";
@@ -16,14 +18,17 @@ const COMPLETE = "complete";
 /** Parts of the messages that end an operation, and of results with errors. Other messages are not parsed. */
 const endings = ['"error', '"complete"'].map((part) => Buffer.from(part));
 
+/** What is kept of an operation until it ends. */
+export type OperationIdentity = Pick<NamedOperation, "type" | "name" | "sha256">;
+
 export interface StartedOperation {
-  readonly operation: NamedOperation;
+  readonly operation: OperationIdentity;
   /** What the operation purges, separated by commas; empty: nothing. */
   readonly purged: string;
 }
 
 export interface EndedOperation {
-  readonly operation: NamedOperation;
+  readonly operation: OperationIdentity;
   /** Whether the service reported an error, or the WebSocket ended before the result of a query or mutation. */
   readonly failed: boolean;
   /** Milliseconds since the operation was sent. */
@@ -60,12 +65,15 @@ export class SocketOperations implements MessageObserver {
     this.#options = options;
   }
 
-  /** Returns false if the operation is not followed, because there are too many. */
+  /** Returns false if the operation is not followed, because there are too many, or because of its long id. */
   begin(id: string, started: StartedOperation): boolean {
     // Services end the earlier operation with this id, or the WebSocket.
     this.stop(id);
-    if (this.#followed.size >= MAX_FOLLOWED) return false;
-    this.#followed.set(id, { ...started, started: this.#options.now(), failed: false, hasResult: false });
+    if (this.#followed.size >= MAX_FOLLOWED || id.length > MAX_ID) return false;
+    const { operation, purged } = started;
+    const { type, name, sha256 } = operation;
+    const kept = { operation: { type, name, sha256 }, purged };
+    this.#followed.set(id, { ...kept, started: this.#options.now(), failed: false, hasResult: false });
     if (isAwaited(started)) this.#awaited++;
     return true;
   }
