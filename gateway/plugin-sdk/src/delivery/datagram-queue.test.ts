@@ -8,7 +8,8 @@ import { fixedQueueSettings } from "./queue-settings.ts";
 test("a datagram that could not be sent is sent again with the same bytes, although other queues use the buffers meanwhile", async () => {
   const sent: string[] = [];
   const memory = new EntryMemory();
-  const others = new StoredBatch(["other-1", "other-2"].map((text) => memory.store(text, text.length)));
+  for (const text of ["other-1", "other-2"]) memory.add(text, text.length);
+  const others = new StoredBatch([memory.take(), memory.take()]);
   const datagrams = () => ({
     async send(data: Buffer) {
       sent.push(String(data));

@@ -1,3 +1,4 @@
+import type { TransientBytes } from "../exchange/exchange.ts";
 import type { PluginContext } from "../plugin.ts";
 import type { Datagrams, Destination } from "../services/network.ts";
 import { DeliveryQueue } from "./delivery-queue.ts";
@@ -35,7 +36,8 @@ export class DatagramQueue {
     this.#queue = new DeliveryQueue({ settings, context, deliver: (batch) => this.#send(batch) });
   }
 
-  add(text: string): void {
+  /** Adds a text, which is copied. */
+  add(text: string | TransientBytes): void {
     this.#queue.add(text);
   }
 

@@ -1,6 +1,7 @@
+import type { TransientBytes } from "../exchange/exchange.ts";
 import type { PluginContext } from "../plugin.ts";
 import type { CounterMetric, CounterMetricOptions, PluginTimer } from "../services/instance.ts";
-import { type DeliveryBatch, EntryMemory, StoredBatch, type StoredEntry, storeAlone } from "./entry-memory.ts";
+import { type DeliveryBatch, EntryMemory, StoredBatch, storeAlone } from "./entry-memory.ts";
 import { DEFAULT_MAX_BYTES, type QueueSettings } from "./queue-settings.ts";
 
 export interface DeliveryQueueOptions {
@@ -21,12 +22,6 @@ export const droppedEntries: CounterMetricOptions = {
 };
 
 /**
- * Dequeued entries are removed from the list by copying the others, but only once all entries are dequeued, or more
- * than half of them and more than this number. Copying the list for every batch would take quadratic time.
- */
-const MIN_TAKEN = 1024;
-
-/**
  * A queue of entries that are delivered in batches, with retries. Its memory is bounded: above its limits the oldest
  * entries are dropped, or the new entry if the concurrency is unlimited. The first drop and the first failure are
  * logged; further ones are not logged until a delivery has succeeded. The owner must call `close` when it stops.
@@ -36,13 +31,9 @@ export class DeliveryQueue {
   readonly #maxBytes: number;
   readonly #context: DeliveryQueueOptions["context"];
   readonly #deliver: DeliveryQueueOptions["deliver"];
-  readonly #memory = new EntryMemory();
-  /** The items before `#front` are undefined: their entries were dequeued. */
-  #waiting: (StoredEntry | undefined)[] = [];
-  /** Index of the oldest entry that waits. */
-  #front = 0;
-  /** Bytes of the waiting entries and, if the concurrency is unlimited, of the entries that are being delivered. */
-  #bytes = 0;
+  readonly #waiting = new EntryMemory();
+  /** Bytes of the entries that are being delivered if the concurrency is unlimited. */
+  #aloneBytes = 0;
   /** Deliveries in progress if the concurrency is unlimited. */
   readonly #alone = new Set<Promise<void>>();
   #coalescing: PluginTimer | null = null;
@@ -62,8 +53,9 @@ export class DeliveryQueue {
     this.#deliver = deliver;
   }
 
-  add(entry: string): void {
-    const bytes = Buffer.byteLength(entry);
+  /** Adds an entry, which is copied. */
+  add(entry: string | TransientBytes): void {
+    const bytes = typeof entry === "string" ? Buffer.byteLength(entry) : entry.length;
     if (this.#isClosing) this.#drop(1, "stopped");
     else if (bytes > this.#maxBytes) this.#drop(1, "too_large");
     else if (this.#settings.concurrency_limit === -1) this.#deliverAlone(entry, bytes);
@@ -79,25 +71,21 @@ export class DeliveryQueue {
     await this.#deliverBatches();
   }
 
-  get #count(): number {
-    return this.#waiting.length - this.#front;
-  }
-
-  #enqueue(entry: string, bytes: number): void {
-    while (this.#count >= this.#settings.max_entries || this.#bytes + bytes > this.#maxBytes) {
-      for (const oldest of this.#dequeue(1)) this.#memory.free(oldest);
+  #enqueue(entry: string | TransientBytes, bytes: number): void {
+    const waiting = this.#waiting;
+    while (waiting.count >= this.#settings.max_entries || waiting.bytes + bytes > this.#maxBytes) {
+      waiting.free(waiting.take());
       this.#drop(1, "full");
     }
-    this.#waiting.push(this.#memory.store(entry, bytes));
-    this.#bytes += bytes;
+    waiting.add(entry, bytes);
     this.#schedule();
   }
 
   /** Begins deliveries if none is under way: immediately for a full batch, else after the coalescing delay. */
   #schedule(): void {
-    if (this.#delivering !== null || this.#count === 0) return;
+    if (this.#delivering !== null || this.#waiting.count === 0) return;
     const { max_batch_size: full, max_coalescing_delay: delay } = this.#settings;
-    if (this.#count >= full || delay === 0) this.#begin();
+    if (this.#waiting.count >= full || delay === 0) this.#begin();
     else this.#coalescing ??= this.#context.timers.after(delay * 1000, () => this.#begin());
   }
 
@@ -114,39 +102,26 @@ export class DeliveryQueue {
   /** Delivers a batch, and further batches while they are full. When the queue closes, delivers all entries. */
   async #deliverBatches(): Promise<void> {
     const { max_batch_size: full } = this.#settings;
-    while (this.#count > 0) {
-      const entries = this.#dequeue(full);
+    const waiting = this.#waiting;
+    while (waiting.count > 0) {
+      const entries = Array.from({ length: Math.min(full, waiting.count) }, () => waiting.take());
       await this.#deliverBatch(new StoredBatch(entries));
-      for (const entry of entries) this.#memory.free(entry);
-      if (this.#count < full && !this.#isClosing) return;
+      for (const entry of entries) waiting.free(entry);
+      if (waiting.count < full && !this.#isClosing) return;
     }
   }
 
-  #deliverAlone(entry: string, bytes: number): void {
-    if (this.#alone.size >= this.#settings.max_entries || this.#bytes + bytes > this.#maxBytes) {
+  #deliverAlone(entry: string | TransientBytes, bytes: number): void {
+    if (this.#alone.size >= this.#settings.max_entries || this.#aloneBytes + bytes > this.#maxBytes) {
       this.#drop(1, "full");
       return;
     }
-    this.#bytes += bytes;
+    this.#aloneBytes += bytes;
     const delivery = this.#deliverBatch(new StoredBatch([storeAlone(entry, bytes)])).finally(() => {
       this.#alone.delete(delivery);
-      this.#bytes -= bytes;
+      this.#aloneBytes -= bytes;
     });
     this.#alone.add(delivery);
-  }
-
-  /** Removes and returns the oldest entries, at most this many. */
-  #dequeue(most: number): StoredEntry[] {
-    const taken = this.#waiting.slice(this.#front, this.#front + most) as StoredEntry[];
-    // Otherwise the list would keep the memory of large entries.
-    this.#waiting.fill(undefined, this.#front, this.#front + taken.length);
-    this.#front += taken.length;
-    for (const { start, end } of taken) this.#bytes -= end - start;
-    if (this.#front === this.#waiting.length || this.#front > Math.max(MIN_TAKEN, this.#waiting.length / 2)) {
-      this.#waiting = this.#waiting.slice(this.#front);
-      this.#front = 0;
-    }
-    return taken;
   }
 
   /** Never rejects. */

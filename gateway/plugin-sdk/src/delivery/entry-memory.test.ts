@@ -3,7 +3,13 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { EntryMemory, StoredBatch, type StoredEntry, storeAlone } from "./entry-memory.ts";
 
-const stored = (memory: EntryMemory, text: string): StoredEntry => memory.store(text, Buffer.byteLength(text));
+/** Adds an entry to a memory without entries that wait, and takes it. */
+function stored(memory: EntryMemory, text: string): StoredEntry {
+  memory.add(text, Buffer.byteLength(text));
+  return memory.take();
+}
+
+const textOf = (entry: StoredEntry): string => new StoredBatch([entry]).texts()[0] ?? "";
 
 const joined: readonly (readonly [
   texts: readonly string[],
@@ -40,25 +46,49 @@ test("the buffers that join returns during one delivery differ, and are used aga
   assert.ok(!used.includes(new StoredBatch(batch.entries).join(",").buffer), "a buffer in use is not lent again");
 });
 
-test("entries keep their bytes until they are freed, whatever is stored and freed meanwhile", () => {
-  const actions = fc.array(fc.oneof(fc.integer({ min: 0, max: 20_000 }), fc.constant("free")), { maxLength: 200 });
+test("entries are taken in their order, and keep their bytes until they are freed", () => {
+  const sizes = fc.oneof(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 0, max: 2000 }));
+  const actions = fc.array(fc.oneof({ weight: 2, arbitrary: sizes }, fc.constantFrom("take", "free")), {
+    maxLength: 300,
+  });
   fc.assert(
     fc.property(actions, (list) => {
       const memory = new EntryMemory();
-      const kept: { readonly entry: StoredEntry; readonly text: string }[] = [];
+      const waiting: string[] = [];
+      const taken: { readonly entry: StoredEntry; readonly text: string }[] = [];
       for (const [index, action] of list.entries()) {
         if (action === "free") {
-          const oldest = kept.shift();
+          const oldest = taken.shift();
           if (oldest !== undefined) memory.free(oldest.entry);
+        } else if (action === "take") {
+          const text = waiting.shift();
+          if (text !== undefined) taken.push({ entry: memory.take(), text });
         } else {
           const text = String.fromCharCode(97 + (index % 26)).repeat(Number(action));
-          kept.push({ entry: stored(memory, text), text });
+          // The bytes are copied, and there may be more of them than belong to the entry.
+          const entry = index % 2 === 0 ? text : { bytes: Buffer.from(`${text}more`), length: text.length };
+          memory.add(entry, text.length);
+          waiting.push(text);
         }
+        assert.equal(memory.count, waiting.length);
+        assert.equal(memory.bytes, waiting.join("").length);
       }
-      const texts = kept.map(({ text }) => text);
-      assert.deepEqual(new StoredBatch(kept.map(({ entry }) => entry)).texts(), texts);
+      for (const { entry, text } of taken) assert.equal(textOf(entry), text);
+      for (const text of waiting) assert.equal(textOf(memory.take()), text);
     }),
   );
+});
+
+test("a memory in which many entries have waited is used again", () => {
+  const memory = new EntryMemory();
+  for (let round = 0; round < 3; round++) {
+    for (let count = 0; count < 20_000; count++) memory.add(`${count}`, `${count}`.length);
+    for (let count = 0; count < 20_000; count++) {
+      const entry = memory.take();
+      assert.equal(textOf(entry), `${count}`);
+      memory.free(entry);
+    }
+  }
 });
 
 const sizes: readonly (readonly [what: string, sizeOf: (index: number) => number])[] = [
@@ -75,10 +105,10 @@ for (const [what, sizeOf] of sizes) {
     let bytes = 0;
     const chunks = new Set<Buffer>();
     for (let index = 0; index < 2000; index++) {
-      const { chunk, start, end } = memory.store("x".repeat(sizeOf(index)), sizeOf(index));
-      bytes += end - start;
-      chunks.add(chunk.bytes);
+      memory.add("x".repeat(sizeOf(index)), sizeOf(index));
+      bytes += sizeOf(index);
     }
+    while (memory.count > 0) chunks.add(memory.take().chunk.bytes);
     const allocated = [...chunks].reduce((sum, { length }) => sum + length, 0);
     assert.ok(allocated <= (bytes * 8) / 7 + 3 * 65_536, `${allocated} for ${bytes}`);
   });
@@ -87,13 +117,12 @@ for (const [what, sizeOf] of sizes) {
 test("a queue that is never empty uses the same few chunks again and again", () => {
   const memory = new EntryMemory();
   const chunks = new Set<Buffer>();
-  const waiting = Array.from({ length: 100 }, () => stored(memory, "x".repeat(1600)));
   for (let count = 0; count < 10_000; count++) {
-    const entry = stored(memory, "x".repeat(1600));
+    memory.add("x".repeat(1600), 1600);
+    if (count < 100) continue;
+    const entry = memory.take();
     chunks.add(entry.chunk.bytes);
-    waiting.push(entry);
-    const oldest = waiting.shift();
-    if (oldest !== undefined) memory.free(oldest);
+    memory.free(entry);
   }
   assert.ok(chunks.size <= 8, `${chunks.size} chunks`);
 });

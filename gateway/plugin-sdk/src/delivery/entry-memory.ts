@@ -2,6 +2,7 @@
  * The bytes of a queue's entries, outside V8's heap. Entries wait long enough that strings would be copied within the
  * young generation, promoted, and freed only by a full garbage collection.
  */
+import type { TransientBytes } from "../exchange/exchange.ts";
 
 /** The entries of one delivery, the oldest first. */
 export interface DeliveryBatch {
@@ -23,6 +24,10 @@ interface Chunk {
   used: number;
   /** Number of entries that have not been freed. */
   entries: number;
+  /** Number of entries that wait. */
+  waiting: number;
+  /** Offset of the oldest entry that waits. */
+  read: number;
   /** Whether it has only one entry and is left to the garbage collector. */
   readonly isAlone: boolean;
 }
@@ -65,52 +70,123 @@ class FreeChunks {
 const freeSmall = new FreeChunks(SMALL, 64);
 const freeLarge = new FreeChunks(LARGE, 16);
 
+/** Number of lengths of entries for which there is memory at first, and again after a queue that was longer than KEPT. */
+const FIRST_LENGTHS = 16;
+const KEPT_LENGTHS = 16_384;
+
 /**
- * Allocates at most a seventh more than the bytes of its entries, plus three chunks: an entry that is larger than an
- * eighth of a chunk has memory of its own, so less than an eighth is left free at the end of a chunk. An empty memory
- * has no chunk. Entries should be freed in the order in which they were stored, because a chunk is freed with its last
- * entry.
+ * The entries that wait, the oldest first. Keeps only a number for each of them: as many objects would make full garbage
+ * collections more frequent. Allocates at most a seventh more than the bytes of the entries, plus three chunks: an entry
+ * that is larger than an eighth of a chunk has memory of its own, so less than an eighth is left free at the end of a
+ * chunk. An empty memory has no chunk. Entries should be freed in the order in which they were taken, because a chunk is
+ * freed with its last entry.
  */
 export class EntryMemory {
+  /** Number of entries that wait. */
+  count = 0;
+  /** Bytes of the entries that wait. */
+  bytes = 0;
+  /** The lengths of the entries that wait, in a ring. */
+  #lengths = new Uint32Array(FIRST_LENGTHS);
+  /** Index of the oldest entry's length. */
+  #first = 0;
+  /** The chunks with waiting entries, in the order of these, except chunks of entries that are alone. */
+  #chunks: Chunk[] = [];
+  readonly #alone: Chunk[] = [];
   /** The chunk to which entries are added; null: none. */
   #open: Chunk | null = null;
+  /** Number of entries, except those that are alone, that have not been freed. */
   #entries = 0;
 
-  /** @param length The number of the entry's bytes in UTF-8 */
-  store(text: string, length: number): StoredEntry {
-    if (length > SMALL) return storeAlone(text, length);
-    let chunk = this.#open;
-    if (chunk === null || chunk.used + length > chunk.bytes.length) {
-      chunk = { bytes: (this.#entries === 0 ? freeSmall : freeLarge).acquire(), used: 0, entries: 0, isAlone: false };
-      this.#open = chunk;
+  /** @param length The number of the entry's bytes */
+  add(entry: string | TransientBytes, length: number): void {
+    if (this.count === this.#lengths.length) this.#grow();
+    this.#lengths[(this.#first + this.count++) % this.#lengths.length] = length;
+    this.bytes += length;
+    if (length > SMALL) {
+      this.#alone.push(aloneChunk(entry, length));
+      return;
     }
-    const start = chunk.used;
-    chunk.used += chunk.bytes.write(text, start, length);
+    const open = this.#open;
+    const chunk = open !== null && open.used + length <= open.bytes.length ? open : this.#openChunk();
+    if (chunk.waiting++ === 0) this.#chunks.push(chunk);
+    writeEntry(chunk, entry, length);
     chunk.entries++;
     this.#entries++;
-    return { chunk, start, end: chunk.used };
   }
 
-  /** Frees an entry: its bytes may be overwritten from now on. */
+  /** Removes and returns the oldest of the entries that wait, of which there must be one. */
+  take(): StoredEntry {
+    const length = this.#lengths[this.#first] as number;
+    this.#first = (this.#first + 1) % this.#lengths.length;
+    this.bytes -= length;
+    if (--this.count === 0 && this.#lengths.length > KEPT_LENGTHS) {
+      this.#lengths = new Uint32Array(FIRST_LENGTHS);
+      this.#first = 0;
+    }
+    if (length > SMALL) return { chunk: this.#alone.shift() as Chunk, start: 0, end: length };
+    const chunk = this.#chunks[0] as Chunk;
+    const start = chunk.read;
+    chunk.read += length;
+    if (--chunk.waiting === 0) this.#chunks.shift();
+    return { chunk, start, end: chunk.read };
+  }
+
+  /** Frees an entry that was taken: its bytes may be overwritten from now on. */
   free({ chunk }: StoredEntry): void {
     if (chunk.isAlone) return;
     this.#entries--;
     if (--chunk.entries > 0) return;
     chunk.used = 0;
+    chunk.read = 0;
     if (chunk === this.#open) {
       if (this.#entries > 0) return;
       this.#open = null;
     }
     (chunk.bytes.length === SMALL ? freeSmall : freeLarge).release(chunk.bytes);
   }
+
+  #openChunk(): Chunk {
+    this.#open = newChunk((this.#entries === 0 ? freeSmall : freeLarge).acquire(), false);
+    return this.#open;
+  }
+
+  #grow(): void {
+    const lengths = new Uint32Array(2 * this.count);
+    lengths.set(this.#lengths.subarray(this.#first));
+    lengths.set(this.#lengths.subarray(0, this.#first), this.count - this.#first);
+    this.#lengths = lengths;
+    this.#first = 0;
+  }
+}
+
+const newChunk = (bytes: Buffer, isAlone: boolean): Chunk => ({
+  bytes,
+  used: 0,
+  entries: 0,
+  waiting: 0,
+  read: 0,
+  isAlone,
+});
+
+function writeEntry(chunk: Chunk, entry: string | TransientBytes, length: number): void {
+  if (typeof entry === "string") chunk.bytes.write(entry, chunk.used, length);
+  else entry.bytes.copy(chunk.bytes, chunk.used, 0, length);
+  chunk.used += length;
+}
+
+function aloneChunk(entry: string | TransientBytes, length: number): Chunk {
+  const chunk = newChunk(Buffer.allocUnsafeSlow(length), true);
+  writeEntry(chunk, entry, length);
+  return chunk;
 }
 
 /** Stores an entry in memory of its own, which need not be freed. */
-export function storeAlone(text: string, length: number): StoredEntry {
-  const bytes = Buffer.allocUnsafeSlow(length);
-  bytes.write(text);
-  return { chunk: { bytes, used: length, entries: 1, isAlone: true }, start: 0, end: length };
-}
+export const storeAlone = (entry: string | TransientBytes, length: number): StoredEntry => ({
+  chunk: aloneChunk(entry, length),
+  start: 0,
+  end: length,
+});
 
 /** Maximum bytes of the buffer that is kept for the next batch. */
 const MAX_SPARE = 2 * 1024 * 1024;

@@ -260,6 +260,13 @@ export interface MessageObserver {
 /** A JSON value. */
 export type LogValue = string | number | boolean | null | readonly LogValue[] | { readonly [name: string]: LogValue };
 
+/** Text in UTF-8, in memory that is used again for another text. */
+export interface TransientBytes {
+  readonly bytes: Buffer;
+  /** Number of bytes of the text, which begins at the first byte. */
+  readonly length: number;
+}
+
 export interface Exchange {
   readonly id: string;
   readonly request: ExchangeRequest;
