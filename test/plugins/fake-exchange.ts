@@ -384,6 +384,10 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
     setLogField: (name, value) => void logFields.set(name, value),
     logFields,
     logRecord: () => options.logRecord ?? "{}",
+    logRecordBytes() {
+      const bytes = Buffer.from(options.logRecord ?? "{}");
+      return { bytes, length: bytes.length };
+    },
   };
 }
 

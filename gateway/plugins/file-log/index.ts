@@ -32,7 +32,7 @@ export const fileLog = definePlugin({
       },
     });
     return {
-      log: (exchange) => queue.add(exchange.logRecord()),
+      log: (exchange) => queue.add(exchange.logRecordBytes()),
       connectionLog: (connection) => queue.add(connection.logRecord()),
       async stop() {
         await queue.close();

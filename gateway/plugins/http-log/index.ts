@@ -49,7 +49,7 @@ export const httpLog = definePlugin({
       },
     });
     return {
-      log: (exchange) => queue.add(exchange.logRecord()),
+      log: (exchange) => queue.add(exchange.logRecordBytes()),
       connectionLog: (connection) => queue.add(connection.logRecord()),
       stop: () => queue.close(),
     };

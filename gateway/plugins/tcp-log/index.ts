@@ -16,7 +16,7 @@ export const tcpLog = definePlugin({
       deliver: (batch) => sender.send(batch.join("\n", "", "\n")),
     });
     return {
-      log: (exchange) => queue.add(exchange.logRecord()),
+      log: (exchange) => queue.add(exchange.logRecordBytes()),
       connectionLog: (connection) => queue.add(connection.logRecord()),
       async stop() {
         await queue.close();

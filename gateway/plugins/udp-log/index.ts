@@ -6,7 +6,7 @@ export const udpLog = definePlugin({
   phases({ host, port }, context) {
     const queue = new DatagramQueue({ host, port }, context);
     return {
-      log: (exchange) => queue.add(exchange.logRecord()),
+      log: (exchange) => queue.add(exchange.logRecordBytes()),
       connectionLog: (connection) => queue.add(connection.logRecord()),
       stop: () => queue.close(),
     };

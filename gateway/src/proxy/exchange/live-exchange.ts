@@ -13,6 +13,7 @@ import {
   type MessageInspector,
   type MirroredRequest,
   type Timings,
+  type TransientBytes,
 } from "@sluice/plugin-sdk";
 import type {
   CompiledRoute,
@@ -30,7 +31,7 @@ import { DebugTimings } from "../debug/debug-timings.ts";
 import { DEBUG_HEADER } from "../debug/debug-tokens.ts";
 import { isIdentityName } from "../headers/header-names.ts";
 import { headerText, type ResponseHead, rawHeaderValues } from "../headers/raw-headers.ts";
-import { logRecordOf } from "../observability/log-record.ts";
+import { forgetLogRecord, logRecordOf } from "../observability/log-record/log-record.ts";
 import type { IncomingRequest } from "./request.ts";
 import { newRequestId } from "./request-id.ts";
 import { queryParameterName } from "./request-target.ts";
@@ -137,9 +138,8 @@ export class LiveExchange implements Exchange {
   #shared: Map<string, string | boolean> | null = null;
   /** Null until an attempt has failed. */
   #failedTries: ForwardAttempt[] | null = null;
-  #logFields: Map<string, LogValue> | null = null;
-  /** Null until a plugin asks for it, and after a log field was set. */
-  #logRecord: string | null = null;
+  /** Set by `setLogField`. */
+  logFields: Map<string, LogValue> | null = null;
   upstreamPath: string | null = null;
   /** The method set by a plugin; null: the client's method is forwarded. */
   #upstreamMethod: string | null = null;
@@ -246,19 +246,18 @@ export class LiveExchange implements Exchange {
     return { started: this.timings.forwarded ?? this.timings.started, host, port, failed };
   }
 
-  get logFields(): ReadonlyMap<string, LogValue> | null {
-    return this.#logFields;
-  }
-
   setLogField(name: string, value: LogValue): void {
-    this.#logFields ??= new Map();
-    this.#logFields.set(name, value);
-    this.#logRecord = null;
+    this.logFields ??= new Map();
+    this.logFields.set(name, value);
+    forgetLogRecord();
   }
 
   logRecord(): string {
-    this.#logRecord ??= logRecordOf(this);
-    return this.#logRecord;
+    return String(logRecordOf(this));
+  }
+
+  logRecordBytes(): TransientBytes {
+    return logRecordOf(this);
   }
 
   upstreamHeaderValues(name: Lowercase<string>): readonly string[] {

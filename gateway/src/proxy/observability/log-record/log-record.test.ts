@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
-import { startObservedNode } from "./testing-observed-node.ts";
+import { startObservedNode } from "../testing-observed-node.ts";
 
 async function listen(context: TestContext, listener: RequestListener): Promise<number> {
   const server = createServer(listener);

@@ -2,8 +2,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { IncomingRequest } from "../exchange/request.ts";
-import { requestHeadersText, responseHeadersText } from "./log-headers.ts";
+import type { IncomingRequest } from "../../exchange/request.ts";
+import { JsonBytes } from "./json-bytes.ts";
+import { writeRequestHeaders, writeResponseHeaders } from "./log-headers.ts";
+
+const output = new JsonBytes();
+
+function requestHeadersText(request: IncomingRequest, keyNames: ReadonlySet<string>): string {
+  output.clear();
+  writeRequestHeaders(output, request, keyNames);
+  return output.toString();
+}
+
+function responseHeadersText(head: string | readonly string[], keyNames: ReadonlySet<string>): string {
+  output.clear();
+  writeResponseHeaders(output, head, keyNames);
+  return output.toString();
+}
 
 const names = fc.constantFrom("X-A", "x-a", "X-B", "Set-Cookie", "Cookie", "Location", "1", "__proto__", "constructor");
 /** Without `%`: parameters with malformed escapes are redacted. */
@@ -51,10 +66,11 @@ test("headers of a response are recorded as they were sent, from text and from a
 });
 
 test("no header of a response shows a key in a cookie or a location", () => {
+  const keyNames = new Set(["token"]);
   fc.assert(
     fc.property(withSecrets, (pairs) => {
       for (const head of [headText(pairs), pairs.flat()])
-        assert.doesNotMatch(responseHeadersText(head, new Set(["token"])), /secret/);
+        assert.doesNotMatch(responseHeadersText(head, keyNames), /secret/);
     }),
   );
 });
@@ -84,6 +100,49 @@ test("a header line that earlier requests had too is redacted once its name beco
   for (let count = 0; count < 3; count++)
     assert.deepEqual(JSON.parse(requestHeadersText(request, before)), { "x-key": "secret" });
   assert.deepEqual(JSON.parse(requestHeadersText(request, new Set(["x-key"]))), { "x-key": "REDACTED" });
+});
+
+test("secrets of many heads with the same names are redacted, and other values are recorded", () => {
+  const keyNames = new Set(["x-key", "token"]);
+  for (let count = 0; count < 200; count++) {
+    const secret = `secret-${count}`;
+    const request: Pairs = [
+      ["Authorization", secret],
+      ["X-Key", secret],
+      ["Cookie", `a=${count}; token=${secret}`],
+      ["X-Public", `"${count}"`],
+    ];
+    const head = { headerLines: linesOf(request) };
+    assert.deepEqual(JSON.parse(requestHeadersText({ head } as unknown as IncomingRequest, keyNames)), {
+      authorization: "REDACTED",
+      "x-key": "REDACTED",
+      cookie: `a=${count}; token=REDACTED`,
+      "x-public": `"${count}"`,
+    });
+    const response: Pairs = [
+      ["Set-Cookie", `token=${secret}; Path=/${count}`],
+      ["Location", `/${count}?token=${secret}`],
+      ["X-Public", `é${count}`],
+    ];
+    const expected = {
+      "set-cookie": `token=REDACTED; Path=/${count}`,
+      location: `/${count}?token=REDACTED`,
+      "x-public": `é${count}`,
+    };
+    const latin1 = response.map(([name, value]) => [name, Buffer.from(value).toString("latin1")] as const);
+    assert.deepEqual(JSON.parse(responseHeadersText(headText(latin1), keyNames)), expected);
+  }
+});
+
+test("heads of many kinds in turn are recorded with their own names", () => {
+  const noKeys = new Set<string>();
+  for (let count = 0; count < 2000; count++) {
+    const kind = (count * 7919) % 23;
+    const names = Array.from({ length: 1 + (kind % 5) }, (_, at) => `X-${kind % 11}-${at}`);
+    const pairs: Pairs = names.map((name, at) => [name, `${at === 0 ? count : kind}`]);
+    const expected = Object.fromEntries(pairs.map(([name, value]) => [name.toLowerCase(), value]));
+    assert.deepEqual(JSON.parse(responseHeadersText(headText(pairs), noKeys)), expected);
+  }
 });
 
 const sequences: readonly (readonly [what: string, textOf: (count: number) => string])[] = [
