@@ -26,11 +26,11 @@ function endpointOf({ http_endpoint: text, headers, content_type: contentType }:
   url.password = "";
   return {
     url: url.href,
-    headers: {
+    headers: Object.freeze({
       ...Object.fromEntries(configured),
       ...(user !== ":" && { Authorization: `Basic ${Buffer.from(user).toString("base64")}` }),
       "Content-Type": contentType,
-    },
+    }),
   };
 }
 

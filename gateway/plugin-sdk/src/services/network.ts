@@ -11,7 +11,8 @@ export interface HttpRequest {
   readonly url: string;
   /**
    * Values have one character per byte. The HTTP client itself writes Content-Length and headers about the connection,
-   * such as Connection, TE and Expect; if they are given here, they are left out.
+   * such as Connection, TE and Expect; if they are given here, they are left out. If the object is frozen, its headers
+   * are checked and written only for the first request.
    */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;

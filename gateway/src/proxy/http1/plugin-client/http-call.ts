@@ -2,7 +2,7 @@
 import type { HttpRequest, HttpResponse } from "@sluice/plugin-sdk";
 import { ByteView } from "../../sockets/byte-view.ts";
 import { errorCodeOf } from "../../upstream/failure.ts";
-import { headerOf, rawHeaders } from "../parse/fields.ts";
+import { headerOf, plainLines, rawHeaders } from "../parse/fields.ts";
 import type { ResponseHeadParser } from "../parse/response-head.ts";
 import type { ConnectionWaiter, Http1ResponseListener, UpstreamConnection } from "../upstream/upstream-connection.ts";
 import type { OriginConnections } from "./origin-connections.ts";
@@ -42,7 +42,8 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
   /** Limits the wait for a connection. */
   #late: NodeJS.Timeout | undefined;
   #status = 0;
-  #headers: readonly string[] = [];
+  /** Lines as `plainLines` returns them, or a flat list. */
+  #headers: string | readonly string[] = [];
   #chunks: Buffer[] | null = null;
   #length = 0;
 
@@ -94,10 +95,10 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
       this.abort(new Error(`the server answered with the invalid status ${head.status}`));
       return;
     }
-    this.#headers = rawHeaders(head.fields);
-    const [, seconds] = /(?:^|[\s,])timeout=(\d+)/i.exec(headerOf(head.fields, "keep-alive") ?? "") ?? [];
-    const kept = seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - KEEP_ALIVE_MARGIN;
-    if (this.#connection !== null) this.#options.connections.limitLifetime(this.#connection, kept);
+    this.#headers = plainLines(head.fields) ?? rawHeaders(head.fields);
+    const keepAlive = headerOf(head.fields, "keep-alive");
+    if (this.#connection !== null)
+      this.#connection.lifetime = keepAlive === undefined ? Number.POSITIVE_INFINITY : lifetimeOf(keepAlive);
   }
 
   data(view: ByteView): void {
@@ -155,21 +156,39 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
   }
 }
 
-/** The headers are converted to an object only when they are first read. */
+/** Milliseconds for which a connection may stay idle, by the Keep-Alive header of the server. */
+function lifetimeOf(keepAlive: string): number {
+  const [, seconds] = /(?:^|[\s,])timeout=(\d+)/i.exec(keepAlive) ?? [];
+  return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - KEEP_ALIVE_MARGIN;
+}
+
+/** The headers are converted to an object only when they are first read: many plugins read only the status. */
 class ReceivedResponse implements HttpResponse {
   readonly status: number;
   readonly body: Buffer;
-  readonly #raw: readonly string[];
+  readonly #received: string | readonly string[];
   #headers: HttpResponse["headers"] | null = null;
 
-  constructor(status: number, raw: readonly string[], body: Buffer) {
+  /** @param received Lines as `plainLines` returns them, or a flat list */
+  constructor(status: number, received: string | readonly string[], body: Buffer) {
     this.status = status;
     this.body = body;
-    this.#raw = raw;
+    this.#received = received;
   }
 
   get headers(): HttpResponse["headers"] {
-    this.#headers ??= joinedHeaders(this.#raw);
+    const received = this.#received;
+    this.#headers ??= joinedHeaders(typeof received === "string" ? listOf(received) : received);
     return this.#headers;
   }
 }
+
+/** The headers of lines that each have one space after the colon, as a flat list. */
+const listOf = (lines: string): readonly string[] =>
+  lines
+    .split("\r\n")
+    .slice(0, -1)
+    .flatMap((line) => {
+      const colon = line.indexOf(":");
+      return [line.slice(0, colon), line.slice(colon + 2)];
+    });

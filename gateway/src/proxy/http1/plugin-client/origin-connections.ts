@@ -40,8 +40,6 @@ export class OriginConnections implements ConnectionOwner {
   readonly #expiry = new IdleTimer(() => this.#dropOld());
   /** Number of connections that are being opened. */
   #dialing = 0;
-  /** Milliseconds for which a connection may stay idle, by the server's Keep-Alive header. */
-  readonly #lifetimes = new WeakMap<UpstreamConnection, number>();
 
   constructor(options: OriginConnectionsOptions) {
     this.#options = options;
@@ -69,11 +67,6 @@ export class OriginConnections implements ConnectionOwner {
       this.#waiting.delete(pending);
       pending.cancel?.();
     };
-  }
-
-  /** @param milliseconds For how long the connection may stay idle, by the server's Keep-Alive header */
-  limitLifetime(connection: UpstreamConnection, milliseconds: number): void {
-    this.#lifetimes.set(connection, milliseconds);
   }
 
   /** Closes the idle connections, without calling listeners. */
@@ -151,7 +144,7 @@ export class OriginConnections implements ConnectionOwner {
   }
 
   #lifetimeOf(connection: UpstreamConnection): number {
-    return Math.min(this.#options.keepAlive, this.#lifetimes.get(connection) ?? Number.POSITIVE_INFINITY);
+    return Math.min(this.#options.keepAlive, connection.lifetime);
   }
 
   /** Closes the connections that have been idle for their lifetime, and starts the timer for the next one. */

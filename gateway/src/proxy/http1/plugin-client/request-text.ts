@@ -2,7 +2,6 @@
 import { type HttpRequest, type HttpResponse, isToken } from "@sluice/plugin-sdk";
 import { onlyFirst } from "../parse/fields.ts";
 
-/** A token (RFC 9110 section 5.6.2). */
 /** A field value (RFC 9110 section 5.5), one character per byte. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
@@ -29,10 +28,34 @@ export interface RequestTextOptions {
  *
  * @throws Error for a method or header that HTTP does not allow. The message names no value, which may be secret.
  */
-export function requestText({ method, headers = {} }: HttpRequest, options: RequestTextOptions): string {
+export function requestText({ method, headers = NO_HEADERS }: HttpRequest, options: RequestTextOptions): string {
   // After CONNECT the connection would be a tunnel.
   if (!isToken(method) || method === "CONNECT") throw new Error("the method of a plugin's request is invalid");
-  const lines = new Map([["host", `Host: ${options.host}\r\n`]]);
+  const { host = `Host: ${options.host}\r\n`, others } = linesOf(headers);
+  const connection = options.isKept ? "keep-alive" : "close";
+  return (
+    `${method} ${options.path} HTTP/1.1\r\n${host}${others}` +
+    `Connection: ${connection}\r\nContent-Length: ${options.length}\r\n\r\n`
+  );
+}
+
+type Headers = NonNullable<HttpRequest["headers"]>;
+
+const NO_HEADERS: Headers = Object.freeze({});
+
+interface HeaderLines {
+  /** The line of the Host header; undefined: there is none. */
+  readonly host: string | undefined;
+  readonly others: string;
+}
+
+/** The lines of frozen headers: a plugin may send the same headers with every request. */
+const frozen = new WeakMap<Headers, HeaderLines>();
+
+function linesOf(headers: Headers): HeaderLines {
+  const known = frozen.get(headers);
+  if (known !== undefined) return known;
+  const lines = new Map<string, string>();
   for (const [name, value] of Object.entries(headers)) {
     if (!isToken(name)) throw new Error("the name of a header of a plugin's request is invalid");
     if (typeof value !== "string" || !VALUE.test(value))
@@ -40,9 +63,11 @@ export function requestText({ method, headers = {} }: HttpRequest, options: Requ
     const lower = name.toLowerCase();
     if (!ownHeaders.has(lower)) lines.set(lower, `${name}: ${value}\r\n`);
   }
-  let text = `${method} ${options.path} HTTP/1.1\r\n`;
-  for (const line of lines.values()) text += line;
-  return `${text}Connection: ${options.isKept ? "keep-alive" : "close"}\r\nContent-Length: ${options.length}\r\n\r\n`;
+  const host = lines.get("host");
+  lines.delete("host");
+  const written = { host, others: [...lines.values()].join("") };
+  if (Object.isFrozen(headers)) frozen.set(headers, written);
+  return written;
 }
 
 /** @param raw Flat list: name, value, name, value. Several values of a name are joined as Node joins them. */
