@@ -67,6 +67,7 @@ export * from "./plugins/external/index.ts";
 export * from "./plugins/graphql-documents.ts";
 export * from "./plugins/index.ts";
 export { insteadOfPlugin, kongPlugins } from "./plugins/kong-plugins.ts";
+export * from "./plugins/plugin-protocols.ts";
 export * from "./plugins/vault-references.ts";
 export type * from "./protocols/acme-status.ts";
 export * from "./protocols/connection-url.ts";

@@ -156,3 +156,61 @@ test("a Plugin that does not enforce its documents says that missing ones count 
     /count as not trusted until they exist$/,
   );
 });
+
+const protocolPlugin = (members: object = {}) => ({
+  spec: { plugin: "file-log", config: { path: "/dev/null" }, targetRefs: [{ kind: "Route", name: "db" }], ...members },
+});
+const mismatched = (effect: string, protocols = "grpc, grpcs, http, https") => ({
+  condition: "ResolvedRefs",
+  reason: "ProtocolMismatch",
+  message: `spec.protocols: the protocols of the plugin (${protocols}) match none of the route's (tcp): ${effect}`,
+  outcome: "the rest of the resource is served",
+});
+const [noEffect, closes] = [
+  "the plugin does not act on them",
+  "the connections are closed, because the plugin acts on requests only",
+];
+
+for (const [what, spec, expected] of [
+  ["without protocols", {}, mismatched(noEffect)],
+  ["with protocols of requests", { protocols: ["https"] }, mismatched(noEffect, "https")],
+  ["that protects and acts on requests only", { plugin: "key-auth", config: {} }, mismatched(closes)],
+  ["with a protocol of the Route", { protocols: ["http", "tcp"] }, null],
+  ["whose default protocols cover connections", { plugin: "ip-restriction", config: { deny: ["10.0.0.1"] } }, null],
+  [
+    "that limits connections whatever its protocols are",
+    { plugin: "concurrency-limiting", config: { limit: 1 } },
+    null,
+  ],
+  ["that is disabled", { enabled: false }, null],
+] as const)
+  test(`a Plugin ${what} ${expected === null ? "has no problem" : "reports that it does not match"} on a Route for tcp`, () => {
+    const { put, run } = scene();
+    put("Service", "db", { spec: { url: "tcp://db.test:5432" } });
+    put("Route", "db", { spec: { protocols: ["tcp"], destinations: [{ port: 1 }], serviceRef: { name: "db" } } });
+    put("Plugin", "log", protocolPlugin(spec));
+    const { problems, items } = run();
+    assert.equal(items.plugins.size, 1);
+    assert.deepEqual(problems.get("Plugin/default/log") ?? [], expected === null ? [] : [expected]);
+  });
+
+test("the problem of a Plugin whose protocols do not match follows those of its Route", () => {
+  const { put, remove, run } = scene();
+  put("Plugin", "log", protocolPlugin({ protocols: ["http"] }));
+  const reasons = () =>
+    run()
+      .problems.get("Plugin/default/log")
+      ?.map(({ reason }) => reason) ?? [];
+  const seen = [reasons()];
+  for (const spec of [
+    { protocols: ["tcp"], destinations: [{ port: 1 }] },
+    { paths: ["/"] },
+    { protocols: ["grpc"], paths: ["/"] },
+  ]) {
+    put("Route", "db", { spec });
+    seen.push(reasons());
+  }
+  remove("Route", "db");
+  seen.push(reasons());
+  assert.deepEqual(seen, [["RouteNotFound"], ["ProtocolMismatch"], [], ["ProtocolMismatch"], ["RouteNotFound"]]);
+});

@@ -30,6 +30,7 @@ export type Reason =
   | "TargetNotFound"
   | "VaultNotFound"
   | "GraphQLDocumentsNotFound"
+  | "ProtocolMismatch"
   | "PluginNotFound"
   | "BackendNotFound"
   | "RefNotPermitted"
@@ -60,6 +61,11 @@ export interface TranslateOptions {
    * later.
    */
   readonly hasEntity?: (kind: "GraphQLDocuments", nameOrId: string) => boolean;
+  /**
+   * The protocols of a Route, joined by commas; undefined: there is no such Route, or they are not a list. Absent: they
+   * may change later.
+   */
+  readonly routeProtocols?: (namespace: string, name: string) => string | undefined;
   /** Whether a cross-namespace reference is allowed. */
   readonly isReferenceAllowed: (crossing: CrossNamespaceReference) => boolean;
   /** Other namespaces for whose routes the keys of this namespace's Consumers are valid. */

@@ -100,3 +100,50 @@ test("plugins whose GraphQL documents do not exist are warnings, unless conditio
     ]);
   for (const kind of ["cluster", "directory"]) assert.deepEqual(await warningsOf(kind), []);
 });
+
+const [tcpRoute, service] = ["00000000-0000-4000-8000-000000000002", "00000000-0000-4000-8000-000000000003"];
+const ofRoute = { route: { id: tcpRoute } };
+
+const protocolCases: readonly (readonly [plugin: object, message: string | null])[] = [
+  [
+    { name: "file-log", config: { path: "/dev/null" }, ...ofRoute },
+    "the protocols of the plugin (grpc, grpcs, http, https) match none of the route's (tcp): the plugin does not act on them",
+  ],
+  [
+    { name: "file-log", config: { path: "/dev/null" }, service: { id: service }, protocols: ["http"] },
+    "the protocols of the plugin (http) match none of the route's (tcp): the plugin does not act on them",
+  ],
+  [
+    { name: "key-auth", ...ofRoute },
+    "the protocols of the plugin (grpc, grpcs, http, https) match none of the route's (tcp): the connections are closed, because the plugin acts on requests only",
+  ],
+  [{ name: "file-log", config: { path: "/dev/null" }, protocols: ["http", "tcp"], ...ofRoute }, null],
+  [{ name: "ip-restriction", config: { deny: ["10.0.0.1"] }, ...ofRoute }, null],
+  [{ name: "concurrency-limiting", config: { limit: 1 }, ...ofRoute }, null],
+  [{ name: "file-log", config: { path: "/dev/null" }, enabled: false, ...ofRoute }, null],
+  [{ name: "file-log", config: { path: "/dev/null" } }, null],
+];
+for (const [plugin, message] of protocolCases)
+  test(`a plugin ${message === null ? "is no problem" : "whose protocols match no route is a warning"}: ${JSON.stringify(plugin)}`, async () => {
+    const entities = [
+      ["services", { id: service, name: "db", host: "db.example", protocol: "tcp" }],
+      ["routes", { id: tcpRoute, protocols: ["tcp"], destinations: [{ port: 1 }], service: { id: service } }],
+      ["plugins", { id: "00000000-0000-4000-8000-000000000001", instance_name: "one", ...plugin }],
+    ] as const;
+    const { store } = createTestingStore(
+      entities.map(([collection, given]) => {
+        const { value: entity = assert.fail(collection) } = checkEntity(collection, given);
+        return { collection, entity };
+      }),
+    );
+    const settings = testingSettings({ SLUICE_STORE: "database" });
+    const response = await problemRoutes({ settings, store })[0]?.handlers.GET?.({} as AdminRequest);
+    const warnings = Object(response?.body).warnings as readonly {
+      readonly subject: string;
+      readonly message: string;
+    }[];
+    assert.deepEqual(
+      warnings.map(({ subject, message: text }) => [subject, text]),
+      message === null ? [] : [["plugin one", message]],
+    );
+  });

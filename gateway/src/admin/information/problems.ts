@@ -1,6 +1,7 @@
 /**
  * `GET /problems`: resources and files that are not served as written, each with its remedy, certificates that clients
- * refuse, and plugins that name missing GraphQL documents. `GET /certificate-details/{id}`: the names and the validity of a certificate or CA certificate.
+ * refuse, and plugins that name missing GraphQL documents or whose protocols match no route.
+ * `GET /certificate-details/{id}`: the names and the validity of a certificate or CA certificate.
  * `GET /certificate-details`: those of all CA certificates, which have no names.
  * `GET /origins/{collection}/{id}`: where an entity is written. `GET /resources/{kind}/{namespace}/{name}`: the text of
  * a custom resource, valid or not.
@@ -20,6 +21,7 @@ import {
   createCertificateWarnings,
 } from "./certificate-warnings.ts";
 import { documentWarnings } from "./document-warnings.ts";
+import { protocolWarnings } from "./protocol-warnings.ts";
 import { withoutSecrets } from "./resource-secrets.ts";
 
 /** Maximum number of problems in a response. */
@@ -46,6 +48,7 @@ export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | 
           const lists = await Promise.all([
             certificateWarnings().catch(() => []),
             hasConditions(settings) ? [] : documentWarnings(store).catch(() => []),
+            hasConditions(settings) ? [] : protocolWarnings(store).catch(() => []),
           ]);
           const warnings = lists.flat();
           return {

@@ -3,7 +3,7 @@
  * API does. Like Kong, it looks only at requests that set the protocols or the reference, so that a route can change its
  * protocols before its plugins do; and files and custom resources may contain such plugins.
  */
-import { type Plugin, pluginNamed, type Route, servedProtocols, streamProtocols } from "@sluice/model";
+import { coveredProtocols, type Plugin, type Route } from "@sluice/model";
 import { invalidEntity } from "../http/errors.ts";
 import type { EntityReader, EntityRequest, PreparedWrite } from "../requests.ts";
 
@@ -36,7 +36,7 @@ export async function checkPluginProtocols(
 
 /** Null: there is none. */
 async function faultOf({ name, protocols, route, service }: Plugin, store: EntityReader): Promise<string | null> {
-  const covered: ReadonlySet<string> = new Set([...protocols, ...impliedBy(name, protocols)]);
+  const covered = coveredProtocols(name, protocols);
   const matches = (candidate: Route) => candidate.protocols.some((protocol) => covered.has(protocol));
   if (route !== null) {
     const found = await store.find("routes", { id: route.id });
@@ -55,9 +55,3 @@ async function faultOf({ name, protocols, route, service }: Plugin, store: Entit
   } while (after !== undefined);
   return hasRoutes ? NOT_OF_SERVICE : null;
 }
-
-/** The default protocols of such a plugin are also those of connections: in Kong, its schema lists them. */
-const impliedBy = (name: string, protocols: readonly string[]): readonly string[] =>
-  pluginNamed(name)?.actsOnConnections === "byDefault" && servedProtocols.every((one) => protocols.includes(one))
-    ? streamProtocols
-    : [];

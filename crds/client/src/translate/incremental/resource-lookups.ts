@@ -18,6 +18,9 @@ export interface LookupsOptions {
   readonly isOwn: (resource: Resource) => boolean;
 }
 
+/** Those of a Route that sets none. */
+const DEFAULT_PROTOCOLS: readonly string[] = ["http", "https"];
+
 export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions) {
   const ids = new WeakMap<Resource, string>();
 
@@ -39,6 +42,12 @@ export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions) 
         (resources[kind] ?? new Map<string, Resource>())
           .values()
           .some((one) => isOwn(one) && (idOf(one) === nameOrId || identityOf(one, homeNamespace).key === nameOrId)),
+      routeProtocols(namespace, name) {
+        const route = resources.Route?.get(namespacedName(namespace, name));
+        if (!route || !isOwn(route)) return undefined;
+        const { protocols = DEFAULT_PROTOCOLS } = (route.spec ?? {}) as { readonly protocols?: unknown };
+        return Array.isArray(protocols) ? protocols.join() : undefined;
+      },
       isReferenceAllowed: grants.isReferenceAllowed,
       namespacesOpenTo: grants.namespacesOpenTo,
     }),

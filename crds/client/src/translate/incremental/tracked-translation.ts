@@ -6,7 +6,7 @@ import type { CrossNamespaceReference, TranslateOptions } from "../translation.t
 
 export type TranslationLookups = Pick<
   TranslateOptions,
-  "resolve" | "read" | "hasEntity" | "isReferenceAllowed" | "namespacesOpenTo"
+  "resolve" | "read" | "hasEntity" | "routeProtocols" | "isReferenceAllowed" | "namespacesOpenTo"
 >;
 
 export interface TrackedTranslation {
@@ -47,6 +47,8 @@ export function translateTracked(
     resolve: (kind, namespace, name) => record(refKey({ kind, namespace, name }), resolving(kind, namespace, name)),
     read: (kind, namespace, name) => record(refKey({ kind, namespace, name }), reading(kind, namespace, name)),
     hasEntity: (kind, name) => record(entityNamesKey(kind), finding(kind, name)),
+    routeProtocols: (namespace, name) =>
+      record(refKey({ kind: "Route", namespace, name }), readingProtocols(namespace, name)),
     isReferenceAllowed: (crossing) => record(grantsIntoKey(crossing.to.namespace), allowing(crossing)),
     namespacesOpenTo(namespace) {
       record(grantsFromKey(namespace), opening(namespace));
@@ -78,6 +80,10 @@ const finding =
   (...of: Parameters<NonNullable<TranslationLookups["hasEntity"]>>) =>
   (from: TranslationLookups) =>
     from.hasEntity?.(...of) !== false;
+const readingProtocols =
+  (...of: Parameters<NonNullable<TranslationLookups["routeProtocols"]>>) =>
+  (from: TranslationLookups) =>
+    from.routeProtocols?.(...of);
 const allowing = (crossing: CrossNamespaceReference) => (from: TranslationLookups) => from.isReferenceAllowed(crossing);
 const opening = (namespace: string) => (from: TranslationLookups) => from.namespacesOpenTo(namespace).join();
 

@@ -6,13 +6,15 @@ import {
   missingGraphqlDocuments,
   type PluginSpec,
   pluginNamed,
+  protocolMismatch,
   refusedTargets,
   type SecretRef,
+  servedProtocols,
   type TargetKind,
   type TargetRef,
   targetMembers,
 } from "@sluice/model";
-import { type ReferenceOrigin, referencePart } from "../resolve-reference.ts";
+import { crossNamespaceViolation, type ReferenceOrigin, referencePart } from "../resolve-reference.ts";
 import { isManaged, readSecret } from "../secrets.ts";
 import type { Path, ResourceViolation } from "../translation.ts";
 import { type EntityPart, invalidField, type TranslatorInput } from "./entity-part.ts";
@@ -23,6 +25,7 @@ export const pluginParts = (input: TranslatorInput): readonly EntityPart[] => [
   configPart(input, ["spec"]),
   { violations: globalPluginViolations(input) },
   { violations: documentsViolations(input) },
+  { violations: protocolsViolations(input) },
 ];
 
 /**
@@ -202,4 +205,24 @@ function documentsViolations({ own, options }: TranslatorInput): readonly Resour
     const message = `there are no GraphQLDocuments with the name or id ${name}: ${effectOfMissing(missing.closes)}`;
     return { path, message, condition: "ResolvedRefs", reason: "GraphQLDocumentsNotFound", isPartial: true };
   });
+}
+
+/**
+ * Protocols that match none of the Route. The Plugin is served nevertheless, because the Route may change later. Copies
+ * for Routes that were derived from another resource are left out: the resource may have other Routes, which match.
+ */
+function protocolsViolations({ from, own, resource, options }: TranslatorInput): readonly ResourceViolation[] {
+  const { protocols = servedProtocols, enabled } = (resource.spec ?? {}) as Members;
+  if (!Array.isArray(protocols)) return [];
+  if (options.audience !== "nodes" || enabled === false || "derived" in resource) return [];
+  const refs = givenTargets(resource);
+  const route = (Array.isArray(refs) ? refs : []).filter(isTargetRef).find(({ kind }) => kind === "Route");
+  if (route === undefined) return [];
+  const { name, namespace = from.namespace } = route;
+  const to = { kind: "Route", namespace, name } as const;
+  if (crossNamespaceViolation(to, { from, path: [] }, options)) return [];
+  const ofRoute = options.routeProtocols?.(namespace, name)?.split(",") ?? null;
+  const message = ofRoute && protocolMismatch({ name: own.plugin, protocols }, ofRoute);
+  const path = ["spec", "protocols"];
+  return message ? [{ path, message, condition: "ResolvedRefs", reason: "ProtocolMismatch", isPartial: true }] : [];
 }
