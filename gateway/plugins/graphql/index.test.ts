@@ -197,6 +197,12 @@ const results: readonly (readonly [what: string, response: FakeExchangeOptions, 
     true,
   ],
   [
+    "an event with errors of GraphQL Yoga",
+    { responseHeaders: { "content-type": "text/event-stream", "content-encoding": "none" } },
+    `event: next\ndata: ${bad}\n\n`,
+    true,
+  ],
+  [
     "events without errors",
     { responseHeaders: { "content-type": "text/event-stream" } },
     `event: next\ndata: ${ok}\n\nevent: complete\n\n`,

@@ -44,6 +44,9 @@ const MAX_LOGGED = 20;
 /** Types of responses that hold results. Results of incremental delivery have other types. */
 const RESULT_TYPE = /^application\/(?:json|graphql-response\+json)\s*(?:;|$)/i;
 
+/** GraphQL Yoga sends event streams with `none`, which is no registered coding, so that proxies do not compress them. */
+const plainEncodings: ReadonlySet<string> = new Set(["identity", "none"]);
+
 /** The type of responses with a stream of results. */
 const EVENTS_TYPE = /^text\/event-stream\s*(?:;|$)/i;
 
@@ -93,7 +96,7 @@ function searchedResults(exchange: Exchange, limit: number): FailedResults | Fai
   // With such a status, all operations have failed, whatever the body contains.
   if (limit === 0 || exchange.status >= FIRST_ERROR) return null;
   const [encoding = "identity"] = exchange.responseHeaderValues("content-encoding");
-  if (encoding !== "identity") return null;
+  if (!plainEncodings.has(encoding)) return null;
   const [type = ""] = exchange.responseHeaderValues("content-type");
   if (RESULT_TYPE.test(type)) return new FailedResults(limit);
   return EVENTS_TYPE.test(type) ? new FailedEvents(limit) : null;
