@@ -303,6 +303,9 @@ test("stored orders of Certificates that are gone are removed, and those of inva
   remove("Certificate", "web");
   publish();
   await waitFor(() => stored.get(one) === undefined, { what: "the order to be removed" });
+  await stored.put(other, { challenges: [challenge] }, "default/other");
+  await last().storage.publishChallenges(other, []);
+  assert.deepEqual(new Map(stored.certificates()).get(other), "default/other", "the end of its challenges keeps it");
   assert.equal(stored.get(other)?.state?.failures, 1);
 });
 

@@ -143,7 +143,9 @@ export function createAcmeStage(options: AcmeStageOptions): AcmeStage {
 
   /** What the order module stores. Its calls reject once this operator no longer leads. */
   function storageFor(signal: AbortSignal): AcmeStorage {
-    const nameOf = (id: string): string => certificates.get(id)?.ordered.name ?? id;
+    // Challenges of a certificate that is no longer served are removed, too.
+    const nameOf = (id: string): string =>
+      certificates.get(id)?.ordered.name ?? new Map(stored.certificates()).get(id) ?? id;
     const call = async <Result>(id: string, run: () => Promise<Result>): Promise<Result> => {
       signal.throwIfAborted();
       try {
