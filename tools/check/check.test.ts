@@ -4,7 +4,7 @@ import { checkConnections } from "./checks/check-connections.ts";
 import { checkDependencies } from "./checks/check-dependencies.ts";
 import { checkImports, importRuleOf } from "./checks/check-imports.ts";
 import { checkRegexes } from "./checks/check-regexes.ts";
-import { checkFolders, checkLength, checkWords } from "./checks/check-text.ts";
+import { checkFolders, checkInternals, checkLength, checkWords } from "./checks/check-text.ts";
 import { faultText } from "./fault.ts";
 import { findImports, packageOf } from "./find-imports.ts";
 import { importRules } from "./imports.ts";
@@ -160,6 +160,24 @@ test("a long source file is an error, but a long generated file or YAML file is 
     { path: "d.ts", text: "line\n".repeat(400) },
   ];
   assert.deepEqual(checkLength(files).map(faultText), ["a.ts: has 401 lines, more than 400: split it by subject"]);
+});
+
+test("an internal of Node is an error, except in the file with the fallbacks", () => {
+  for (const text of [
+    'Reflect.get(socket, "_handle")',
+    "stream._readableState.length",
+    'process.binding("uv")',
+    "Object.getOwnPropertySymbols(socket)",
+  ]) {
+    const found = checkInternals([{ path: "gateway/src/a.ts", text: `\n${text}` }]).map(faultText);
+    assert.match(
+      found.join(),
+      /^gateway\/src\/a\.ts:2: uses \S+, which Node does not document: put it into gateway/,
+      text,
+    );
+    assert.deepEqual(checkInternals([{ path: "gateway/src/proxy/sockets/node-internals.ts", text }]), []);
+  }
+  assert.deepEqual(checkInternals([{ path: "a.ts", text: "connection._sluice, on_handle, socket.handle" }]), []);
 });
 
 test("a folder with more than twelve source files is an error; suites and tests do not count", () => {

@@ -12,7 +12,7 @@ import { checkLinks } from "./checks/check-links.ts";
 import { checkNames } from "./checks/check-names.ts";
 import { checkCycles, checkOrder, stagesOf } from "./checks/check-order.ts";
 import { checkRegexes } from "./checks/check-regexes.ts";
-import { checkFolders, checkLength, checkWords } from "./checks/check-text.ts";
+import { checkFolders, checkInternals, checkLength, checkWords } from "./checks/check-text.ts";
 import { type Fault, faultText } from "./fault.ts";
 import { findImports } from "./find-imports.ts";
 import { repositoryRoot, sourceFiles, sourcePaths } from "./source-files.ts";
@@ -62,6 +62,7 @@ function checks(): Readonly<Record<string, Check>> {
     "length of files": () => lines(checkLength(files)),
     "size of folders": () => lines(checkFolders(files)),
     "hosts and paths": () => lines(checkWords(files)),
+    "internals of Node": () => lines(checkInternals(files)),
     "links of pages": () => lines(checkLinks(files, sourcePaths())),
     "code blocks of pages": () => lines(checkCodeBlocks(files)),
     citations: () => lines(checkCitations(files, sourcePaths())),

@@ -57,3 +57,21 @@ export function checkWords(files: readonly CheckedFile[]): readonly Fault[] {
     ),
   );
 }
+
+/** The only file that may use members of Node that it does not document. */
+const internalsFile = "gateway/src/proxy/sockets/node-internals.ts";
+const internals =
+  /\b_(?:handle|events|readableState|writableState)\b|\bprocess\.binding\b|\binternalBinding\b|\bgetOwnPropertySymbols\b|--expose-internals/;
+
+/** Uses of Node's internals outside of their file: a new version of Node may lack them, and their file has a fallback. */
+export function checkInternals(files: readonly CheckedFile[]): readonly Fault[] {
+  return files
+    .filter(({ path }) => /\.tsx?$/.test(path) && path !== internalsFile && !path.startsWith("tools/check/"))
+    .flatMap(({ path, text }) =>
+      text.split("\n").flatMap((line, index) => {
+        const found = line.match(internals)?.[0];
+        const message = `uses ${found}, which Node does not document: put it into ${internalsFile}, with a fallback`;
+        return found === undefined ? [] : [{ file: path, line: index + 1, message }];
+      }),
+    );
+}
