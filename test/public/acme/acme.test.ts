@@ -4,11 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { connect } from "node:tls";
 import { builtProgram } from "../../../tools/build/programs.ts";
 import { freePort, type Process, startProcess, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
+import { makeAuthority } from "../../../tools/programs/certificates.ts";
 import { type Pebble, type PebbleOptions, startPebble } from "../../../tools/programs/servers/pebble.ts";
 import { type Postgres, startPostgres } from "../../../tools/programs/servers/postgres.ts";
 import { startNamedUpstream } from "../../product/client.ts";
@@ -165,6 +167,31 @@ describe("two nodes that share a database, and Pebble", () => {
     await pebble.setAddresses("accepted.example", ["127.0.0.2"]);
     await ask("PATCH", `/certificates/${id}`, { snis: ["accepted.example"] });
     await issued(["accepted.example"]);
+  });
+
+  test("when a certificate gets a pair of its own while the CA validates, the nodes stop answering the challenge", async () => {
+    const { promise: asked, resolve: isAsked } = Promise.withResolvers<string>();
+    // The CA's requests reach this server, which does not answer.
+    const silent = createServer(({ url = "" }) => isAsked(url));
+    await new Promise<void>((resolve) => silent.listen(httpPort, "127.0.0.3", resolve));
+    try {
+      await pebble.setAddresses("own.example", ["127.0.0.3"]);
+      const { id } = await ask("POST", "/certificates", { acme: {}, snis: ["own.example"] });
+      const path = await asked;
+      const token = path.split("/").at(-1) ?? "";
+      // Without a challenge, the request is routed to the upstream.
+      const answering = async () => {
+        const texts = HOSTS.map(async (host) => (await fetch(`http://${host}:${httpPort}${path}`)).text());
+        return (await Promise.all(texts)).filter((text) => text.startsWith(`${token}.`)).length;
+      };
+      assert.equal(await answering(), 2);
+      const pair = await (await makeAuthority()).issue({ name: "own", sans: ["own.example"], usage: "server" });
+      await ask("PATCH", `/certificates/${id}`, { acme: null, cert: pair.certificate, key: pair.key });
+      await waitFor(async () => (await answering()) === 0, { what: "the end of the challenge on both nodes" });
+    } finally {
+      silent.closeAllConnections();
+      silent.close();
+    }
   });
 
   test("when the CA moves the window of renewal, another node renews under load after the ordering node has stopped: no request fails, no connection is dropped, the account stays", async () => {
