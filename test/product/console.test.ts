@@ -1,6 +1,7 @@
 /** The web console from a user's view, in a real Chromium over a real `sluice start`. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { freePort } from "../../tools/process/index.ts";
 import { CONSOLE_TOKEN, headingOf, KEY_OF_ANN, shopDocument, startConsole, violationsOf } from "./console-pages.ts";
 
 const greet = {
@@ -31,7 +32,11 @@ const greet = {
     import facts from "./schema.ts";
     export default definePlugin({ ...facts, phases: ({ word }) => ({ access: () => ({ status: 200, body: word }) }) });`,
 };
-const rig = await startConsole(shopDocument, { plugin: greet });
+const streamPort = await freePort();
+const rig = await startConsole(shopDocument, {
+  plugin: greet,
+  env: { SLUICE_STREAM_LISTEN: `127.0.0.1:${streamPort}` },
+});
 after(() => rig.close());
 
 test("the sign-in refuses a wrong token, keeps the right one for the tab, and never puts it into an address", async () => {
@@ -78,6 +83,13 @@ test("explain shows the plugin that answers, the reason why each candidate does 
   await page.getByRole("heading", { name: "The gateway answers 401" }).waitFor();
   await explain("nonsense");
   await page.getByText("expected a URL such as http://api.example/users").waitFor();
+  await page.getByLabel("Method").selectOption("POST");
+  await page.getByLabel("Headers, one per line").fill("");
+  await explain(`tcp://127.0.0.1:${streamPort}`);
+  await page.getByRole("heading", { name: "The gateway closes the connection" }).waitFor();
+  await page.getByText("no Route matched with those values").first().waitFor();
+  await page.getByText(`tcp to 127.0.0.1 ${streamPort}`).waitFor();
+  assert.deepEqual(await violationsOf(page), []);
   await page.close();
 });
 

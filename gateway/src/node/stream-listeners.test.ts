@@ -6,6 +6,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { listen, portOf } from "../../../test/conformance/engine/proxy-rig.ts";
+import { startDatagramServer, startLogCollector } from "../../../test/plugins/log-servers.ts";
 import { freePort, temporaryFolder, waitFor } from "../../../tools/process/index.ts";
 import { startReportedNode } from "./testing-node.ts";
 
@@ -100,6 +101,38 @@ test("a connection is recorded by the log plugin that it began with, even if the
   open.end("last");
   assert.equal(await closed, "first last");
   await waitFor(() => textOf("before").includes('"received":10,'), { what: "the record" });
+});
+
+test("a connection is measured and traced by plugins that measure and trace requests", async (context) => {
+  const echo = portOf(await startEcho(context));
+  const { port: statsd, received } = await startDatagramServer(context);
+  const zipkin = await startLogCollector(context, (response) => response.writeHead(202).end());
+  const protocols = ["tcp"];
+  const metrics = [{ name: "request_size", stat_type: "counter", sample_rate: 1 }];
+  const { gateway, metrics: scrape } = await startReportedNode(context, {
+    service: {
+      ...{ name: "echo", url: `tcp://127.0.0.1:${echo}` },
+      routes: [{ name: "tcp", protocols, sources: [{ ip: "127.0.0.1" }] }],
+      plugins: [
+        { name: "prometheus", protocols, config: { latency_metrics: true } },
+        { name: "statsd", protocols, config: { host: "127.0.0.1", port: statsd, metrics } },
+        { name: "zipkin", protocols, config: { http_endpoint: `http://${zipkin.origin}/`, sample_ratio: 1 } },
+      ],
+    },
+    settings: { SLUICE_STREAM_LISTEN: "127.0.0.1:0" },
+  });
+  const socket = connect({ port: gateway.streams[0]?.port ?? 0, host: "127.0.0.1" });
+  socket.end("hello");
+  assert.equal(await textFrom(socket), "hello");
+  assert.deepEqual(await received(1), ["kong.service.echo.request.size:5|c"]);
+  const labels = 'service="echo",route="tcp",workspace="default"';
+  assert.match(await scrape(), new RegExp(`^sluice_session_duration_ms_count\\{${labels}\\} 1$`, "m"));
+  const names = () =>
+    zipkin.received.flatMap(({ body }) =>
+      (JSON.parse(body) as readonly { readonly name: string }[]).map(({ name }) => name),
+    );
+  await waitFor(() => names().length === 3, { what: "the spans" });
+  assert.deepEqual(names(), ["stream (balancer try 1)", "stream (proxy)", "stream"]);
 });
 
 test("several workers do not start if two of their listeners have one address", async (context) => {

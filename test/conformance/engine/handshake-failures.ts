@@ -157,6 +157,15 @@ export function handshakeFailureSuite(engine: Engine): void {
       });
     }
 
+    it("are not logged if the node itself ends them, because it stops", async (test) => {
+      const rig = await startListeners(test);
+      const sockets = await Promise.all(Object.values(listeners).map((portOfRig) => dial(test, portOfRig(rig))));
+      for (const socket of sockets) socket.write(begun);
+      await waitFor(() => rig.proxy.connections().accepted === 2, { what: "the connections" });
+      await rig.proxy.close({ deadline: 5000 });
+      assert.deepEqual(rig.log, []);
+    });
+
     it("are logged once in ten seconds for each reason, with the number of lines that were left out", async (test) => {
       const rig = await startListeners(test);
       for (const bytes of [begun, begun, begun, Buffer.from("GET / HTTP/1.1\r\n\r\n")]) {
