@@ -26,7 +26,7 @@ export interface RosterExchangeOptions {
 
 /** Milliseconds between two rounds while the nodes of the fleet change, and while they do not. */
 const ROUND = 250;
-const QUIET_ROUND = 1000;
+const QUIET_ROUND = 2000;
 /** Milliseconds until the next round after a change. */
 const HURRIED_ROUND = 20;
 /** Milliseconds for which an answer is awaited. */
@@ -75,7 +75,7 @@ export class RosterExchange {
     this.#roundAt = performance.now();
     this.#isInRound = true;
     this.#hasNews = false;
-    if (since > 2 * (QUIET_ROUND + ANSWER_PATIENCE)) this.#roster.stall(since);
+    if (since > QUIET_ROUND + 2 * ANSWER_PATIENCE) this.#roster.stall(since);
     await this.#resolve();
     if (this.#isClosed) return;
     this.#roster.ask(this.#addresses);
