@@ -64,5 +64,8 @@ const savedPeriods: ReadonlySet<Period> = new Set(["day", "month", "year"]);
 
 export const isSaved = ({ period }: Counter): boolean => savedPeriods.has(period);
 
+/** Whether the window lasts an hour or longer. */
+export const isLong = ({ period }: Counter): boolean => period !== "second" && period !== "minute";
+
 /** Limits may have fractions, which are rounded up. */
 export const wholeLimit = ({ limit }: Counter): number => Math.ceil(limit);

@@ -37,7 +37,7 @@ function eightNodes() {
 
 describe("a limit of 1,000 per second with 2,000 requests, of which one of 8 nodes gets 90 % and another one 10 %", () => {
   const LIMIT = 1000;
-  const WINDOWS = 20;
+  const WINDOWS = 50;
   /** Windows until the nodes know the demand. */
   const WARM_UP = 3;
   const { fleet, most, few, random } = eightNodes();
@@ -69,18 +69,18 @@ describe("a limit of 1,000 per second with 2,000 requests, of which one of 8 nod
     assert.deepEqual(new Set(served), new Set([LIMIT]));
   });
 
-  it("takes at most 60 messages in each second", () => {
+  it("takes at most 70 messages in each second", () => {
     const each = (fleet.network.messages - messages) / measured;
-    assert.ok(each <= 60, `${each}`);
+    assert.ok(each <= 70, `${each}`);
   });
 
-  for (const [node, requests] of [
-    [most, 1800],
-    [few, 200],
+  for (const [node, requests, percent] of [
+    [most, 1800, 0.2],
+    [few, 200, 0.7],
   ] as const)
-    it(`lets fewer than 0.5 % of ${requests} requests wait`, () => {
+    it(`lets fewer than ${percent} % of ${requests} requests wait`, () => {
       const each = (waited.get(node) ?? 0) / measured;
-      assert.ok(each < requests * 0.005, `${each}`);
+      assert.ok(each < (requests * percent) / 100, `${each}`);
     });
 });
 

@@ -36,3 +36,6 @@ export const REFUSAL_MEMORY = 100;
 
 /** Milliseconds for which half of the tokens that a node leases in advance should last. */
 export const HORIZON = 50;
+
+/** As HORIZON, if the window lasts an hour or longer. */
+export const LONG_HORIZON = 200;

@@ -18,7 +18,7 @@ export interface FleetOwnerOptions extends Omit<WindowTableOptions<Ledger>, "onD
   readonly onOvershoot: (counter: Counter, tokens: number) => void;
 }
 
-/** Requests of nodes wait until other nodes have given tokens back. */
+/** Requests of nodes wait, or will wait soon, until other nodes have given tokens back. */
 interface PendingRecall {
   /** The latest ask of each node. */
   readonly waiting: Map<string, LeaseAsk>;
@@ -34,6 +34,9 @@ interface PendingRecall {
 
 /** Number of accounts of a ledger, beyond those of the nodes of the fleet, above which those of ended nodes are folded. */
 const MAX_ENDED = 1000;
+
+/** If no request waits, so much of the share of the demand is recalled, because the holders need their tokens soon, too. */
+const PART_AHEAD = 1 / 3;
 
 export class FleetOwner {
   readonly #options: FleetOwnerOptions;
@@ -99,6 +102,9 @@ export class FleetOwner {
     // The node repeats the ask until this node may grant.
     if (!this.#options.mayGrant(ledger.hash)) return;
     this.#serve(ledger, node, ask, ask.account.granted);
+    // A node with most of the demand soon needs what the others hold.
+    const isAhead = ask.pending === 0 && ask.extra > 0 && ledger.remaining === 0 && ledger.shareOf(node) > 0.5;
+    if (isAhead && this.#holdersBut(ledger, (each) => each === node).length > 0) this.#wait(ledger, node, ask);
     const pending = this.#recalls.get(ledger);
     if (pending === undefined) return;
     // The account may have freed tokens for others.
@@ -290,14 +296,18 @@ export class FleetOwner {
     let [wanted, share] = [0, 0];
     for (const [each, ask] of waiting) {
       wanted += Math.max(0, neededTokens(ask) - (ledger.account(each)?.granted ?? 0));
-      share += ledger.shareOf(each);
+      share += ledger.shareOf(each) * (ask.pending > 0 ? 1 : PART_AHEAD);
     }
     this.#options.recall(node, { counter, generation, granted, wanted, share: Math.min(1, share) });
   }
 
   /** The nodes that may give tokens back. */
   #holders(ledger: Ledger, { waiting, unwilling }: PendingRecall): readonly string[] {
-    const isLeft = (node: string) => !waiting.has(node) && !unwilling.has(node) && !this.#silent.has(node);
+    return this.#holdersBut(ledger, (node) => waiting.has(node) || unwilling.has(node));
+  }
+
+  #holdersBut(ledger: Ledger, isExcluded: (node: string) => boolean): readonly string[] {
+    const isLeft = (node: string) => !isExcluded(node) && !this.#silent.has(node);
     return ledger.holders().filter((node) => isLeft(node) && this.#participants.has(node));
   }
 }

@@ -1,6 +1,14 @@
 /** What the owner of a counter knows about it: the accounts of all nodes, which together must not exceed the limit. */
 import { type Counter, slidingWeight } from "@sluice/plugin-sdk";
-import { type Account, chargedTokens, mergedAccount, newAccount, unspentTokens, wholeLimit } from "./accounts.ts";
+import {
+  type Account,
+  chargedTokens,
+  isLong,
+  mergedAccount,
+  newAccount,
+  unspentTokens,
+  wholeLimit,
+} from "./accounts.ts";
 import type { FleetClock } from "./fleet-clock.ts";
 import type { LeaseAsk, ReportedCounter, SeenTotal } from "./messages.ts";
 
@@ -185,9 +193,8 @@ export class Ledger {
 
   /** The most tokens that a node may hold in advance. */
   #spareOf(left: number, { held, share, nodes }: SpareFacts): number {
-    const { period } = this.#counter;
     // What a node holds when it crashes is lost, which matters more than messages if the window is long.
-    if (period !== "second" && period !== "minute") return Math.floor(left / (8 * nodes));
+    if (isLong(this.#counter)) return Math.floor(left / (8 * nodes));
     if (left <= LAST_TOKENS && share > 0.5) return held + left;
     const least = Math.max(share, 1 / nodes);
     return held + Math.floor(left * least * (1 - least / 2));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Counter } from "@sluice/plugin-sdk";
-import { HORIZON } from "../fleet-clock.ts";
+import type { Counter, Period } from "@sluice/plugin-sdk";
+import { HORIZON, LONG_HORIZON } from "../fleet-clock.ts";
 import { LeaseWords } from "./lease-words.ts";
 import { LeasedCounter } from "./leased-counter.ts";
 
@@ -14,7 +14,7 @@ const counter: Counter = {
   limit: 1000,
 };
 
-const leased = () => new LeasedCounter(counter, 1, LeaseWords.own());
+const leased = (of = counter) => new LeasedCounter(of, 1, LeaseWords.own());
 
 describe("a leased counter", () => {
   for (const [recall, returned] of [
@@ -41,8 +41,8 @@ describe("a leased counter", () => {
   });
 
   /** The extra tokens of the last ask, with pauses between the requests, if the owner grants them all. */
-  function extraAfter(milliseconds: number, pause: number): number {
-    const lease = leased();
+  function extraAfter(milliseconds: number, pause: number, period: Period = "minute"): number {
+    const lease = leased({ ...counter, period, limit: 1_000_000 });
     for (let now = 0; now < milliseconds; now += pause) {
       if (lease.held <= 0 || lease.isLow) {
         lease.begin(now, true);
@@ -54,13 +54,14 @@ describe("a leased counter", () => {
     return lease.ask().extra;
   }
 
-  for (const [pause, least, most] of [
-    [1, 100, 200],
-    [5, 20, 40],
+  for (const [period, pause, least] of [
+    ["minute", 1, 2 * HORIZON],
+    ["minute", 5, 2 * HORIZON],
+    ["hour", 1, 2 * LONG_HORIZON],
   ] as const)
-    it(`wants the tokens of ${2 * HORIZON} to ${4 * HORIZON} ms in advance with a request every ${pause} ms`, () => {
-      const extra = extraAfter(3000, pause);
-      assert.ok(extra >= least && extra <= most, `${extra}`);
+    it(`of a limit per ${period} wants the tokens of ${least} to ${2 * least} ms in advance with a request every ${pause} ms`, () => {
+      const extra = extraAfter(5000, pause, period) * pause;
+      assert.ok(extra >= least && extra <= 2 * least, `${extra}`);
     });
 
   it("wants none in advance with a request per second", () => {

@@ -1,7 +1,7 @@
 /** What a node has leased of one counter, and its requests that wait for tokens. */
 import type { Counter, CounterResult, FleetFallback } from "@sluice/plugin-sdk";
-import { type Account, wholeLimit } from "../accounts.ts";
-import { HORIZON } from "../fleet-clock.ts";
+import { type Account, isLong, wholeLimit } from "../accounts.ts";
+import { HORIZON, LONG_HORIZON } from "../fleet-clock.ts";
 import type { LeaseAsk, LeaseRecall, SeenTotal } from "../messages.ts";
 import { ownershipHash, ownershipKey } from "../view.ts";
 import type { LeaseWords } from "./lease-words.ts";
@@ -61,7 +61,9 @@ export class LeasedCounter {
   /** Amounts added whatever the limit. */
   #added = 0;
   #sequence = 0;
-  /** Tokens to lease in advance: those that the demand of 2 * HORIZON to 4 * HORIZON needs. */
+  /** Milliseconds for which half of the tokens in advance should last. */
+  readonly #horizon: number;
+  /** Tokens to lease in advance: those that the demand of twice to four times the horizon needs. */
   #chunk = 1;
   /** The time since which the demand is measured, and the tokens that requests had needed until then. */
   #demandAt = Number.NEGATIVE_INFINITY;
@@ -76,6 +78,7 @@ export class LeasedCounter {
     this.generation = generation;
     this.words = words;
     words.setLow(-1);
+    this.#horizon = isLong(counter) ? LONG_HORIZON : HORIZON;
     this.hash = ownershipHash(ownershipKey(counter));
     this.aheadAt = nextWindowOf(counter) === undefined ? Number.POSITIVE_INFINITY : counter.expires - 2 * HORIZON;
   }
@@ -204,7 +207,7 @@ export class LeasedCounter {
 
   /**
    * Begins a new ask. The number of extra tokens follows the demand: it doubles if this is more than half a chunk within
-   * HORIZON, and halves if it is much less.
+   * the horizon, and halves if it is much less.
    *
    * @param isDemand Whether the node needs tokens. Otherwise, the ask only reports the account and reads the total
    */
@@ -217,14 +220,14 @@ export class LeasedCounter {
     const lasted = now - this.#demandAt;
     const needed = this.used + this.pending - this.#demand;
     // A few requests tell little about the demand.
-    if (lasted < HORIZON && 4 * needed < this.#chunk) return;
+    if (lasted < this.#horizon && 4 * needed < this.#chunk) return;
     this.#demandAt = now;
     this.#demand += needed;
     // The first ask follows what is expected.
     if (lasted === Number.POSITIVE_INFINITY) return;
-    if (2 * HORIZON * needed > lasted * this.#chunk)
+    if (2 * this.#horizon * needed > lasted * this.#chunk)
       this.#chunk = Math.max(1, Math.min(this.#chunk * 2, wholeLimit(this.counter), MAX_CHUNK));
-    else if (8 * HORIZON * needed < lasted * this.#chunk) this.#chunk = Math.max(1, this.#chunk >> 1);
+    else if (8 * this.#horizon * needed < lasted * this.#chunk) this.#chunk = Math.max(1, this.#chunk >> 1);
   }
 
   /** What the owner's last total does not contain. */
