@@ -71,6 +71,15 @@ export function tlsSessionSuite(engine: Engine): void {
         }
       });
 
+      it(`keep the server name by which routes are chosen when they are resumed (${maxVersion})`, async (test) => {
+        const route: RigOptions["route"] = { protocols: ["https"], snis: ["a.example"], paths: null };
+        const { tlsPort } = await startRig(test, engine, { upstream, certificates, route });
+        const options = { maxVersion, servername: "a.example" } as const;
+        // `visit` rejects if the route does not answer.
+        const { session } = await visit(test, tlsPort, options);
+        assert.equal((await visit(test, tlsPort, { ...options, session })).isResumed, separatesSessions);
+      });
+
       it(`are not resumed under another name, even if the same certificate matches it (${maxVersion})`, async (test) => {
         const { tlsPort } = await startRig(test, engine, { upstream, certificates });
         for (const [from, to] of [

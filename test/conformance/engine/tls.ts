@@ -146,6 +146,15 @@ export function tlsSuite(engine: Engine): void {
       await once(socket, "close");
     });
 
+    it("closes a connection whose client has sent only a part of its ClientHello, or nothing", async (test) => {
+      const { tlsPort } = await startRig(test, engine, { certificates: {} });
+      for (const part of [Buffer.alloc(0), Buffer.from([22, 3, 1, 1, 0, 1])]) {
+        const socket = await dial(test, tlsPort);
+        socket.end(part);
+        await once(socket.resume(), "close");
+      }
+    });
+
     it("completes requests in flight when it closes, and accepts no more connections", async (test) => {
       const [reached, goOn] = [signal(), signal()];
       const rig = await startRig(test, engine, {

@@ -7,6 +7,7 @@ const source = `
   export const setOnRead = () => false;
   export const separatesSessions = false;
   export const setSessionIdContext = () => undefined;
+  export const receiveEncrypted = () => false;
 `;
 
 registerHooks({

@@ -1,10 +1,10 @@
 /** Client connections of HTTP/1.1 and HTTP/2: their control, their limits, and their peer. */
 import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
-import { TLSSocket } from "node:tls";
 import { canonicalAddress } from "../../outbound/address-set.ts";
 import type { MinRateLimits } from "../timers/min-rate-timer.ts";
 import { sentCertificates } from "./client-certificates.ts";
+import { ClientTlsSocket } from "./client-tls-socket.ts";
 
 /** Facts that are equal for all requests of a connection. After a PROXY header, its addresses replace the socket's. */
 export interface ConnectionPeer {
@@ -49,14 +49,11 @@ const proxied = new WeakMap<Socket, ProxiedAddresses>();
 export const setProxiedAddresses = (socket: Socket, addresses: ProxiedAddresses): void =>
   void proxied.set(socket, addresses);
 
-/** The TCP connections below TLS connections. They know the addresses, which a TLS socket would ask the kernel for. */
-const carriers = new WeakMap<Socket, Socket>();
-
-export const setCarrier = (socket: TLSSocket, raw: Socket): void => void carriers.set(socket, raw);
+const carrierOf = (socket: Socket): Socket => (socket instanceof ClientTlsSocket ? socket.carrier : socket);
 
 /** The client's address, in the form of `canonicalAddress`. */
 export function peerAddressOf(socket: Socket): string {
-  const carrier = carriers.get(socket) ?? socket;
+  const carrier = carrierOf(socket);
   return proxied.get(carrier)?.client ?? canonicalAddress(carrier.remoteAddress ?? "");
 }
 
@@ -64,7 +61,7 @@ export function peerAddressOf(socket: Socket): string {
 export const peerPortOf = (socket: Socket): number => proxied.get(socket)?.clientPort ?? socket.remotePort ?? 0;
 
 export function peerOf(socket: Socket): ConnectionPeer {
-  const carrier = carriers.get(socket) ?? socket;
+  const carrier = carrierOf(socket);
   const addresses = proxied.get(carrier);
   const address = {
     peerAddress: peerAddressOf(carrier),
@@ -72,15 +69,13 @@ export function peerOf(socket: Socket): ConnectionPeer {
     port: addresses?.serverPort ?? carrier.localPort ?? 0,
     documentPort: documentPortOf(socket),
   };
-  if (!(socket instanceof TLSSocket)) {
+  if (!(socket instanceof ClientTlsSocket)) {
     const noTls = { serverName: null, tlsVersion: null, tlsCipher: null, clientCertificates: null };
     return { ...address, scheme: "http", ...noTls };
   }
-  // `servername` is false when the client sent no SNI; Node's types declare it for server sockets only as `any`.
-  const { servername } = socket as { readonly servername?: string | false };
   const tlsVersion = socket.getProtocol();
   const tlsCipher = socket.getCipher()?.name ?? null;
-  const serverName = servername ? servername.toLowerCase() : null;
+  const serverName = socket.requestedName?.toLowerCase() ?? null;
   return {
     ...address,
     scheme: "https",

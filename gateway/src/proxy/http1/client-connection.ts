@@ -1,10 +1,10 @@
 /** One HTTP/1.1 client connection: parses heads and bodies as they arrive and runs one exchange after the other. */
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 import { ClientBody } from "../client/client-body.ts";
-import type { ClientConnectionLimits, ConnectionPeer, OpenConnection } from "../client/open-connection.ts";
+import { type ConnectionPeer, peerOf } from "../client/open-connection.ts";
 import type { TrafficCounters } from "../exchange/live-exchange.ts";
-import type { ClientMemory } from "../listener/client-memory.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { attachReadBuffer, emitAsData } from "../sockets/accepted-socket.ts";
 import { ByteView } from "../sockets/byte-view.ts";
@@ -16,20 +16,12 @@ import { MinRateTimer } from "../timers/min-rate-timer.ts";
 import { ClientBackpressure } from "./client-backpressure.ts";
 import { ClientHead, gatewayErrorOfHead, isWebSocket } from "./client-head.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
-import { type Http1ClientSide, Http1Exchange, type Http1ExchangeContext } from "./http1-exchange.ts";
+import { type ConnectionContext, type Http1ClientSide, Http1Exchange } from "./http1-exchange.ts";
 import { CHUNK_DATA, CHUNK_END, ChunkedScanner } from "./parse/chunked.ts";
 import { CHUNKED_BODY, LENGTH_BODY, NO_BODY } from "./parse/framing.ts";
-import type { HeadLimits } from "./parse/head-parser.ts";
 import { RequestHeadParser } from "./parse/request-head.ts";
 import { gatewayResponseText } from "./response-text.ts";
 import { joinSockets, type Tunnel, type TunnelOptions } from "./tunnel.ts";
-
-/** State shared by all client connections of a listener. */
-export interface ConnectionContext extends Http1ExchangeContext, ClientConnectionLimits {
-  readonly limits: HeadLimits;
-  readonly memory: ClientMemory;
-  readonly onClose: (connection: OpenConnection) => void;
-}
 
 /** Between requests, or in the middle of a head. */
 const HEAD = 0;
@@ -52,8 +44,9 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
   readonly out: WriteQueue;
   readonly #context: ConnectionContext;
   readonly #socket: Socket;
-  readonly #peer: ConnectionPeer;
-  readonly #parsed: RequestHeadParser;
+  // Null until the first request: the connections of many checks by load balancers end without one.
+  #peer: ConnectionPeer | null = null;
+  #parsed: RequestHeadParser | null = null;
   /** Runs while the gateway waits for input from the client. */
   readonly #watchdog = new IdleTimer(() => this.#late());
   readonly #sending: MinRateTimer;
@@ -79,11 +72,9 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
   bytesIn = 0;
   #writtenBefore = 0;
 
-  constructor(context: ConnectionContext, socket: Socket, peer: ConnectionPeer) {
+  constructor(context: ConnectionContext, socket: Socket) {
     this.#context = context;
     this.#socket = socket;
-    this.#peer = peer;
-    this.#parsed = new RequestHeadParser(context.limits);
     this.out = new WriteQueue(socket);
     this.#sending = new MinRateTimer(this.#watchdog, context.bodyPace);
     this.#taking = new ClientBackpressure(socket, {
@@ -92,7 +83,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
       memory: context.memory,
       onLate: () => this.destroy(),
     });
-    this.#inlet = attachReadBuffer(socket, { isTls: peer.scheme === "https" });
+    this.#inlet = attachReadBuffer(socket, { isTls: socket instanceof TLSSocket });
     if (this.#inlet !== null) this.#inlet.read = this.#onRead;
     socket.on("data", this.#onData).on("drain", this.#onDrain);
     socket.on("end", this.#onGone).on("error", this.#onGone).on("close", this.#onClose);
@@ -113,7 +104,8 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
   }
 
   get mayGoOn(): boolean {
-    return this.#parsed.keepAlive && !this.#awaitsContinue && this.#requests < this.#context.maxRequests && !this.#ends;
+    if (this.#parsed?.keepAlive !== true) return false;
+    return !this.#awaitsContinue && this.#requests < this.#context.maxRequests && !this.#ends;
   }
 
   /** Closes after the response in progress, or at once if there is none and `keepIdle` is false. Tunnels stay open. */
@@ -158,7 +150,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     socket.off("data", this.#onData).off("drain", this.#onDrain).off("end", this.#onGone);
     if (this.#input.length > 0) tunnel.upstream.write(this.#input.bytes);
     this.#input.clear();
-    this.#parsed.fields.release();
+    this.#parsed?.fields.release();
     this.#tunnel = joinSockets({ client: socket, account: this.#taking.account, ...tunnel });
   }
 
@@ -211,6 +203,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
   /** Returns false when the head is incomplete or invalid. */
   #readHead(): boolean {
     const input = this.#input;
+    this.#parsed ??= new RequestHeadParser(this.#context.limits);
     const parsed = this.#parsed;
     input.skipEmptyLines();
     if (!input.holdsHead) return false;
@@ -247,7 +240,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     this.#awaitsContinue = parsed.expectContinue && bodyKind !== NO_BODY;
     const body = bodyKind === NO_BODY ? null : new ClientBody(bodyKind === LENGTH_BODY ? this.#left : null, this.#read);
     this.#body = body;
-    const head = new ClientHead(parsed, this.#peer, body);
+    const head = new ClientHead(parsed, this.#readPeer(), body);
     if (parsed.expectUnknown) {
       this.#reject("unknownExpectation", head.method === "HEAD");
       return;
@@ -261,6 +254,11 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     const protocol = parsed.upgrade && isWebSocket(head) ? (head.header("upgrade") ?? null) : null;
     this.#delivery = new Http1Exchange(this.#context, { exchange, protocol, client: this });
     this.#delivery.run();
+  }
+
+  #readPeer(): ConnectionPeer {
+    this.#peer ??= peerOf(this.#socket);
+    return this.#peer;
   }
 
   /** Called when the body is wanted. */
@@ -317,7 +315,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
     this.#body = null;
     this.bytesIn = 0;
     this.#writtenBefore = this.out.written;
-    this.#parsed.fields.release();
+    this.#parsed?.fields.release();
     this.#input.releaseHead();
     this.#taking.ahead(0);
     this.#input.skipEmptyLines();
@@ -327,7 +325,7 @@ export class Http1Connection implements Http1ClientSide, TrafficCounters {
 
   /** Answers and closes the connection, because the start of the next request is unknown. */
   #reject(fault: GatewayErrorName, bodiless = false): void {
-    this.#refuse(this.#context.pipeline.refuse(fault, this.#peer), { isLast: true, bodiless });
+    this.#refuse(this.#context.pipeline.refuse(fault, this.#readPeer()), { isLast: true, bodiless });
   }
 
   #rejectBody(fault: GatewayErrorName): void {

@@ -2,10 +2,12 @@
 import type { Socket } from "node:net";
 import type { DirectResponse } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
+import type { ClientConnectionLimits, OpenConnection } from "../client/open-connection.ts";
 import { EngineExchange, type EngineExchangeContext } from "../exchange/engine-exchange.ts";
 import type { ForwardPlan, LiveExchange } from "../exchange/live-exchange.ts";
 import { StreamCall } from "../http2/upstream/stream-call.ts";
 import type { UpstreamSessions } from "../http2/upstream/upstream-sessions.ts";
+import type { ClientMemory } from "../listener/client-memory.ts";
 import type { BodyFraming } from "../response/filtered-response.ts";
 import type { GatewayResponse } from "../response/gateway-response.ts";
 import { pluginListener } from "../response/suspended-response.ts";
@@ -14,6 +16,7 @@ import type { WriteQueue } from "../sockets/write-queue.ts";
 import { NONE_DROPPED, passedLines } from "./head-text.ts";
 import { type FieldSection, headerOf, passedFields } from "./parse/fields.ts";
 import { CHUNKED_BODY, UNTIL_CLOSE } from "./parse/framing.ts";
+import type { HeadLimits } from "./parse/head-parser.ts";
 import type { ResponseHeadParser } from "./parse/response-head.ts";
 import { type Framing, gatewayResponseHead, type ResponseHeads } from "./response-text.ts";
 import { TranslatedResponse } from "./translated-response.ts";
@@ -30,6 +33,13 @@ export interface Http1ExchangeContext extends EngineExchangeContext {
   readonly sessions: UpstreamSessions | null;
   /** True while the listener drains: connections close after their response. */
   readonly draining: () => boolean;
+}
+
+/** State shared by all client connections of a listener. */
+export interface ConnectionContext extends Http1ExchangeContext, ClientConnectionLimits {
+  readonly limits: HeadLimits;
+  readonly memory: ClientMemory;
+  readonly onClose: (connection: OpenConnection) => void;
 }
 
 /** The view of the client's connection that an exchange needs. */

@@ -1,6 +1,6 @@
 /** The bare-socket engine: HTTP/1.1, and HTTP/2 for clients that select it. */
 import { createServer, type Socket } from "node:net";
-import { type ConnectionPeer, type OpenConnection, peerOf } from "../client/open-connection.ts";
+import { documentPortOf, type OpenConnection, peerOf } from "../client/open-connection.ts";
 import type { CreateProxy } from "../engine.ts";
 import { CHECK_INTERVAL, ClientSession, type ClientSessionContext } from "../http2/client-session.ts";
 import { ProtocolDetector } from "../http2/protocol-detector.ts";
@@ -9,7 +9,8 @@ import { ResponseEncoder } from "../http2/responses/response-encoder.ts";
 import { UpstreamSessions } from "../http2/upstream/upstream-sessions.ts";
 import { type ClientEngine, type EngineParts, startEngine } from "../listener/engine-listener.ts";
 import { clientSockets } from "../settings.ts";
-import { type ConnectionContext, Http1Connection } from "./client-connection.ts";
+import { Http1Connection } from "./client-connection.ts";
+import type { ConnectionContext } from "./http1-exchange.ts";
 import { defaultHeadLimits } from "./parse/head-parser.ts";
 import { createResponseHeads } from "./response-text.ts";
 import { createUpstreamHeads } from "./upstream/upstream-head.ts";
@@ -55,7 +56,7 @@ function createEngine(parts: EngineParts): ClientEngine {
     if (parts.draining() && connections.size === 0) empty.resolve();
   }
 
-  function add(connection: OpenConnection, { documentPort }: ConnectionPeer): void {
+  function add(connection: OpenConnection, documentPort: number | null): void {
     connections.add(connection);
     if (documentPort !== null) onDocumentPorts.set(connection, documentPort);
   }
@@ -67,28 +68,30 @@ function createEngine(parts: EngineParts): ClientEngine {
 
   function serve(socket: Socket): void {
     if (socket.destroyed) return;
-    const peer = peerOf(socket);
+    const documentPort = documentPortOf(socket);
     // A listener of the Gateway API has to accept gRPC without TLS.
-    if (settings.cleartextHttp2 || peer.documentPort !== null) detectProtocol(socket, peer);
-    else carry(socket, peer, false);
+    if (settings.cleartextHttp2 || documentPort !== null) detectProtocol(socket, documentPort);
+    else carry(socket, documentPort, false);
   }
 
-  function detectProtocol(socket: Socket, peer: ConnectionPeer): void {
+  function detectProtocol(socket: Socket, documentPort: number | null): void {
     const first = new ProtocolDetector(socket, {
       timeout: settings.headersTimeout,
       onKnown(isHttp2) {
         forget(first);
-        carry(socket, peer, isHttp2);
+        carry(socket, documentPort, isHttp2);
       },
       onClose: left,
     });
-    add(first, peer);
+    add(first, documentPort);
   }
 
-  function carry(socket: Socket, peer: ConnectionPeer, isHttp2: boolean): void {
+  function carry(socket: Socket, documentPort: number | null, isHttp2: boolean): void {
     if (socket.destroyed) return;
-    const connection = isHttp2 ? new ClientSession(context, socket, peer) : new Http1Connection(context, socket, peer);
-    add(connection, peer);
+    const connection = isHttp2
+      ? new ClientSession(context, socket, peerOf(socket))
+      : new Http1Connection(context, socket);
+    add(connection, documentPort);
     // The listener began to drain before the handshake was complete or the first bytes arrived.
     if (parts.draining()) connection.drain(!parts.closesIdle());
   }
@@ -101,7 +104,7 @@ function createEngine(parts: EngineParts): ClientEngine {
   return {
     server: createServer({ ...clientSockets(settings), allowHalfOpen: true }, serve),
     protocols: ["h2", "http/1.1"],
-    serveTls: (socket) => carry(socket, peerOf(socket), socket.alpnProtocol === "h2"),
+    serveTls: (socket) => carry(socket, documentPortOf(socket), socket.alpnProtocol === "h2"),
     counts() {
       const writing = [...connections].filter(({ isAnswering }) => isAnswering).length;
       return { active: connections.size, writing, requests };

@@ -60,7 +60,7 @@ export class ClientAdmission {
       this.#reset(socket);
       return false;
     }
-    socket.once("close", () => slots.release(counted));
+    socket.on("close", () => slots.release(counted));
     if (isSender) this.#waiting.add(socket);
     return true;
   }

@@ -29,13 +29,14 @@ const NAMELESS: ClientHello = { serverName: null, protocols: [] };
 export class ClientHelloReader {
   /** Offset of the next record. */
   #at = 0;
-  readonly #pieces: Buffer[] = [];
+  /** Offsets of the start and the end of the content of each record. */
+  readonly #contents: number[] = [];
   #size = 0;
   /** Bytes of the message; 0: not known yet. */
   #length = 0;
 
   /**
-   * @param bytes All bytes received so far
+   * @param bytes All bytes received so far. They are not kept
    * @returns null: the message is incomplete
    */
   read(bytes: Buffer): ClientHello | null {
@@ -47,21 +48,31 @@ export class ClientHelloReader {
       if (end === at + RECORD_HEAD) return NAMELESS;
       if (bytes.length < end) return null;
       this.#at = end;
-      this.#pieces.push(bytes.subarray(at + RECORD_HEAD, end));
+      this.#contents.push(at + RECORD_HEAD, end);
       this.#size += end - at - RECORD_HEAD;
       if (this.#length === 0 && this.#size >= MESSAGE_HEAD) {
-        const head = Buffer.concat(this.#pieces);
+        const head = this.#contentOf(bytes);
         if (head[0] !== CLIENT_HELLO) return NAMELESS;
         this.#length = MESSAGE_HEAD + head.readUIntBE(1, 3);
       }
       if (this.#length > 0 && this.#size >= this.#length) {
-        return nameIn(Buffer.concat(this.#pieces).subarray(MESSAGE_HEAD, this.#length));
+        return helloIn(this.#contentOf(bytes).subarray(MESSAGE_HEAD, this.#length));
       }
     }
   }
+
+  /** The content of the records so far. Usually there is one record, whose content is not copied. */
+  #contentOf(bytes: Buffer): Buffer {
+    const [start, end, ...others] = this.#contents;
+    if (others.length === 0) return bytes.subarray(start, end);
+    const pieces: Buffer[] = [];
+    for (let index = 0; index < this.#contents.length; index += 2)
+      pieces.push(bytes.subarray(this.#contents[index], this.#contents[index + 1]));
+    return Buffer.concat(pieces);
+  }
 }
 
-function nameIn(message: Buffer): ClientHello {
+function helloIn(message: Buffer): ClientHello {
   try {
     return { serverName: serverNameIn(message), protocols: protocolsIn(message) };
   } catch (error) {

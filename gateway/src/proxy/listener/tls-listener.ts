@@ -4,24 +4,23 @@
  * The certificate is selected for every handshake, so a changed certificate applies to new connections, and existing
  * connections stay open. The listener selects the certificate from the ClientHello before OpenSSL reads this message:
  * for a resumed session OpenSSL does not call SNICallback, and decrypts the ticket with the keys of the connection's
- * initial context. Each certificate has its own context with its own ticket keys, so no session outlives its
- * certificate. Within one context, sessions are separated by server name.
- *
- * A handshake that requests a certificate of the client uses a context without tickets, so it is never resumed: a
- * ticket contains the client's own certificate, but not the intermediate certificates that verify it.
+ * initial context. So the initial context is the final one, and SNICallback is used only for stapling: the callback
+ * interrupts the handshake, and OpenSSL then sets and checks the certificate again, which takes a tenth of a handshake.
  */
-import { constants, hash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type AddressInfo, createServer, type ServerOpts, type Socket } from "node:net";
-import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import { createSecureContext, type SecureContext, TLSSocket, type TLSSocketOptions } from "node:tls";
 import type { IssuedCertificate } from "@sluice/model";
 import type { CertificateRequest } from "../../compile/certificate-requests.ts";
 import { ACME_TLS_PROTOCOL, type AcmeChallenges } from "../../compile/listeners/acme-challenges.ts";
 import type { ClientTls } from "../../settings/client-tls.ts";
 import { markRequesting, sentCertificates } from "../client/client-certificates.ts";
-import { setCarrier } from "../client/open-connection.ts";
+import { ClientTlsSocket } from "../client/client-tls-socket.ts";
 import type { ListenAddress } from "../settings.ts";
-import { separatesSessions, setSessionIdContext } from "../sockets/node-internals.ts";
+import { attachReadBuffer, emitAsData } from "../sockets/accepted-socket.ts";
+import { receiveEncrypted } from "../sockets/node-internals.ts";
 import { type ClientHello, ClientHelloReader } from "./client-hello.ts";
+import { contextFor, NO_RENEGOTIATION } from "./tls-contexts.ts";
 
 /** An OCSP response that is sent in the handshakes of a certificate (stapled). */
 export interface StapledResponse {
@@ -107,43 +106,21 @@ const MOST_HELLO = 32_768;
 const NOTHING = Buffer.alloc(0);
 const TWO_NAMES = "the client sent two server names";
 const NO_CERTIFICATE = "no certificate";
-/** Disables renegotiation in TLS 1.2: it costs as much as a handshake, and a client could request it without limit. */
-const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
-const NO_TICKET = constants.SSL_OP_NO_TICKET;
 
-/** The contexts of one certificate. Creating one parses keys, so each is created on first use. */
-interface CertificateContexts {
-  /** For handshakes that request no certificate of the client. */
-  plain?: SecureContext;
-  readonly requesting: WeakMap<CertificateRequest, SecureContext>;
+/** The first bytes of a client. */
+interface Greeting {
+  readonly hello: ClientHello;
+  /** All bytes that have arrived. They are valid only during the call that passes them. */
+  readonly bytes: Buffer;
+  /** Lets the TCP socket pass the bytes on again, with those that follow. */
+  readonly putBack: () => void;
 }
 
-/** An entry exists as long as the certificate's entity. All listeners of a proxy have the same `ClientTls`. */
-const contexts = new WeakMap<ClientTls, WeakMap<IssuedCertificate, CertificateContexts>>();
-
-interface ContextOptions {
-  readonly certificate: IssuedCertificate;
-  readonly request: CertificateRequest | null;
-  readonly clientTls: ClientTls;
-}
-
-function contextOf(options: ContextOptions): SecureContext {
-  const { certificate, request, clientTls } = options;
-  const ofCertificates = contexts.getOrInsertComputed(clientTls, () => new WeakMap());
-  const known = ofCertificates.getOrInsertComputed(certificate, () => ({ requesting: new WeakMap() }));
-  if (request !== null) return known.requesting.getOrInsertComputed(request, () => createContext(options));
-  known.plain ??= createContext(options);
-  return known.plain;
-}
-
-function createContext({ certificate, request, clientTls }: ContextOptions): SecureContext {
-  const { cert, key, cert_alt, key_alt } = certificate;
-  const pair = (main: string, alternative: string | null) => (alternative === null ? [main] : [main, alternative]);
-  const pairs = { ...clientTls, cert: pair(cert, cert_alt), key: pair(key, key_alt) };
-  const usual = separatesSessions ? secureOptions : secureOptions | NO_TICKET;
-  if (request === null) return createSecureContext({ ...pairs, secureOptions: usual });
-  // `ca` is the list of names in the request. OpenSSL's own verification is ignored: plugins verify the chain.
-  return createSecureContext({ ...pairs, ca: [...request.authorities], secureOptions: secureOptions | NO_TICKET });
+interface GreetingListener {
+  /** Called with each read, before the others. */
+  readonly onBytes: () => void;
+  readonly onGreeting: (greeting: Greeting) => void;
+  readonly onTooLong: () => void;
 }
 
 interface HandshakeOptions {
@@ -151,8 +128,8 @@ interface HandshakeOptions {
   /** Undefined: the handshake fails. */
   readonly certificate: IssuedCertificate | undefined;
   readonly request: CertificateRequest | null;
-  /** The protocols for ALPN. Empty: none is selected. */
-  readonly offered: readonly string[];
+  /** The protocols for ALPN in the form of TLS (RFC 7301 section 3.1); null: none is selected. */
+  readonly offered: Buffer | null;
 }
 
 /** Rejects when listening fails. */
@@ -176,7 +153,8 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     stapledResponses = () => noStapledResponses,
   } = options;
   /** For server names without a certificate: the handshake fails because the context has no key. */
-  const nothing = createSecureContext({ secureOptions });
+  const nothing = createSecureContext({ secureOptions: NO_RENEGOTIATION });
+  const alpn = protocolList(protocols);
   /** The sockets in a handshake, each with a function that forgets it. */
   const handshaking = new Map<Socket, () => void>();
   let { port } = listen;
@@ -197,35 +175,38 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       raw.destroy();
       if (hasBegun) onFailed({ port, reason, serverName });
     };
+    const onBytes = () => {
+      hasBegun = true;
+    };
     handshaking.set(raw, end);
     const ignore = () => raw.destroy();
-    raw.once("error", ignore).once("close", () => fail("the client closed the connection"));
-    const onHello = (hello: ClientHello) => {
+    raw.on("error", ignore).on("close", () => fail("the client closed the connection"));
+    const onGreeting = ({ hello, bytes, putBack }: Greeting) => {
       serverName = hello.serverName;
       const pending = challenges();
       const challenge = pending !== null && isAcme(hello) ? pending.certificate(serverName) : null;
       if (challenge !== null) {
         answerChallenge(raw, challenge).once("secure", end);
+        putBack();
         return;
       }
       const handler = stream(raw, serverName);
       if (handler !== null && !handler.isTerminated) {
         end();
         raw.off("error", ignore);
+        putBack();
         handler.serve(raw);
         return;
       }
       // The protocols of a stream are unknown, so none is selected.
-      const offered = handler === null ? protocols : [];
+      const offered = handler === null && hello.protocols.length > 0 ? alpn : null;
       const request = certificateRequest(serverName);
       const found = certificate(serverName);
       const socket = secure(raw, { serverName, certificate: found, request, offered });
       const onError = (error: Error) => fail(reasonOf(error, { serverName, certificate: found }));
       socket.once("error", onError);
       socket.once("secure", () => {
-        // After a HelloRetryRequest (TLS 1.3), OpenSSL reads the name from the second ClientHello. The certificate and
-        // the request for the client's certificate were selected by the name in the first one: the route must be, too.
-        if (socket.getProtocol() === "TLSv1.3" && !isSameName(serverNameOf(socket), serverName)) {
+        if (!hasSameName(socket)) {
           fail(TWO_NAMES);
           return;
         }
@@ -243,19 +224,17 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
         }
         onConnection(socket);
       });
+      if (!receiveEncrypted(socket, bytes)) putBack();
     };
     readHeader(raw, () => {
       timer = setTimeout(() => fail(`it was not complete within ${handshakeTimeout / 1000} s`), handshakeTimeout);
-      raw.once("data", () => {
-        hasBegun = true;
-      });
-      readClientHello(raw, onHello, () => fail("the ClientHello is too long"));
+      readGreeting(raw, { onBytes, onGreeting, onTooLong: () => fail("the ClientHello is too long") });
     });
   });
 
   /** The CA checks only the certificate of the handshake. The connection closes after it. */
   function answerChallenge(raw: Socket, { cert, key }: { readonly cert: string; readonly key: string }): TLSSocket {
-    const secureContext = createSecureContext({ cert, key, secureOptions });
+    const secureContext = createSecureContext({ cert, key, secureOptions: NO_RENEGOTIATION });
     const socket = new TLSSocket(raw, { isServer: true, secureContext, ALPNProtocols: [ACME_TLS_PROTOCOL] });
     return socket.once("error", () => raw.destroy()).once("secure", () => socket.end());
   }
@@ -266,27 +245,28 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     done(null, stapled !== undefined && stapled.expires > Date.now() ? stapled.response : null);
   });
 
-  function secure(raw: Socket, { serverName, certificate: found, request, offered }: HandshakeOptions): TLSSocket {
-    const context = found === undefined ? nothing : contextOf({ certificate: found, request, clientTls });
-    // A TLSSocket copies the session id context of its TLS context at its creation.
-    setSessionIdContext(context, hash("sha256", serverName?.toLowerCase() ?? "").slice(0, 32));
-    const socket = new TLSSocket(raw, {
+  function secure(
+    raw: Socket,
+    { serverName, certificate: found, request, offered }: HandshakeOptions,
+  ): ClientTlsSocket {
+    const secureContext = found && contextFor(serverName, { certificate: found, request, clientTls });
+    const socket = new ClientTlsSocket(raw, serverName, {
       isServer: true,
-      secureContext: context,
+      secureContext: secureContext ?? nothing,
       requestCert: request !== null,
       rejectUnauthorized: false,
-      ...(stapledResponses().size > 0 && { server: front }),
-      ...(offered.length > 0 && { ALPNProtocols: [...offered] }),
-      SNICallback(asked, done) {
-        if (asked !== serverName) done(new Error(TWO_NAMES));
-        else if (context === nothing) done(new Error(NO_CERTIFICATE));
-        else done(null, context);
-      },
+      ...(secureContext && stapledResponses().size > 0 && stapling(secureContext)),
+      ...(offered !== null && { ALPNProtocols: offered }),
     });
-    setCarrier(socket, raw);
     if (request !== null) markRequesting(socket);
     return socket;
   }
+
+  /** `front` gets the event "OCSPRequest" for sockets whose context comes from SNICallback. */
+  const stapling = (context: SecureContext): Pick<TLSSocketOptions, "server" | "SNICallback"> => ({
+    server: front,
+    SNICallback: (_asked, done) => done(null, context),
+  });
 
   await new Promise<void>((resolve, reject) => {
     front.once("error", reject);
@@ -309,11 +289,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
 const isAcme = ({ protocols }: ClientHello): boolean => protocols.length === 1 && protocols[0] === ACME_TLS_PROTOCOL;
 
 /** The errors of handshakes with a context that has no key. */
-const withoutKey: ReadonlySet<string> = new Set([
-  NO_CERTIFICATE,
-  "no shared cipher",
-  "no suitable signature algorithm",
-]);
+const withoutKey: ReadonlySet<string> = new Set(["no shared cipher", "no suitable signature algorithm"]);
 
 /** OpenSSL's reason, such as `unsupported protocol`, or the error's message. */
 function reasonOf(
@@ -327,24 +303,48 @@ function reasonOf(
     : `${NO_CERTIFICATE} for the server name`;
 }
 
-/** The server name that OpenSSL has read; null: none. Node's types lack the member. */
-const serverNameOf = (socket: TLSSocket): string | null =>
-  (socket as { readonly servername?: string | false }).servername || null;
+/**
+ * Whether OpenSSL has read the same server name. After a HelloRetryRequest (TLS 1.3), it reads the name from the second
+ * ClientHello. The certificate and the request for the client's certificate were selected by the name in the first one:
+ * the route must be, too. OpenSSL reads no name if a session of TLS 1.2 is resumed, which needs the same name.
+ */
+function hasSameName(socket: ClientTlsSocket): boolean {
+  // Node's types lack the member; false: no name.
+  const { servername } = socket as { readonly servername?: string | false };
+  const read = servername || null;
+  if (read === socket.requestedName || read?.toLowerCase() === socket.requestedName?.toLowerCase()) return true;
+  return read === null && socket.getProtocol() !== "TLSv1.3" && socket.isSessionReused();
+}
 
-const isSameName = (one: string | null, other: string | null): boolean => one?.toLowerCase() === other?.toLowerCase();
+/** As in the extension of the ClientHello, without the length of the list. Node would make it for every connection. */
+const protocolList = (protocols: readonly string[]): Buffer | null =>
+  protocols.length === 0
+    ? null
+    : Buffer.concat(protocols.map((name) => Buffer.from(`${String.fromCharCode(name.length)}${name}`, "latin1")));
 
-/** Reads the ClientHello, and puts all its bytes back for the TLS socket. */
-function readClientHello(raw: Socket, then: (hello: ClientHello) => void, tooLong: () => void): void {
+/** Reads until the ClientHello is complete. */
+function readGreeting(raw: Socket, { onBytes, onGreeting, onTooLong }: GreetingListener): void {
   const reader = new ClientHelloReader();
-  let bytes: Buffer = NOTHING;
-  const read = (chunk: Buffer) => {
-    bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+  /** Copies of the bytes before the last read. */
+  let before: Buffer = NOTHING;
+  // After a PROXY header the first bytes may have been put back into the socket, which passes them on only as "data".
+  const inlet = raw.bytesRead === 0 ? attachReadBuffer(raw, { isTls: false }) : null;
+  const read = (piece: Buffer) => {
+    onBytes();
+    const bytes = before.length === 0 ? piece : Buffer.concat([before, piece]);
     const hello = reader.read(bytes);
-    if (hello !== null) {
-      raw.off("data", read).pause();
-      raw.unshift(bytes);
-      then(hello);
-    } else if (bytes.length > MOST_HELLO) tooLong();
+    if (hello === null) {
+      if (bytes.length > MOST_HELLO) onTooLong();
+      else before = bytes === piece ? Buffer.from(piece) : bytes;
+      return;
+    }
+    if (inlet === null) raw.off("data", read).pause();
+    const putBack = () => {
+      if (inlet !== null) emitAsData(inlet, raw);
+      raw.pause().unshift(Buffer.from(bytes));
+    };
+    onGreeting({ hello, bytes, putBack });
   };
-  raw.on("data", read);
+  if (inlet === null) raw.on("data", read);
+  else inlet.read = ({ bytes, start, end }) => read(bytes.subarray(start, end));
 }

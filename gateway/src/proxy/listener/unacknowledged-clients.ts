@@ -37,8 +37,6 @@ function addressOf(hex: string): string {
   return canonicalAddress(bytes.toString("hex").replace(/(.{4})(?!$)/g, "$1:"));
 }
 
-const keyOf = ({ address, port, localPort }: UnacknowledgedPeer): string => `${address} ${port} ${localPort}`;
-
 export interface UnacknowledgedClientsOptions {
   /** Milliseconds between checks. */
   readonly interval: number;
@@ -51,34 +49,48 @@ const readTables = (): Promise<readonly string[]> =>
 
 /** Destroys connections whose clients vanished. */
 export class UnacknowledgedClients {
-  readonly #sockets = new Map<string, Socket>();
+  readonly #sockets = new Set<Socket>();
   readonly #timer: NodeJS.Timeout;
   readonly #read: () => Promise<readonly string[]>;
+  /** One listener for all sockets. */
+  readonly #onClose: (this: Socket) => void;
 
   constructor({ interval, read = readTables }: UnacknowledgedClientsOptions) {
+    const sockets = this.#sockets;
+    this.#onClose = function forget() {
+      sockets.delete(this);
+    };
     this.#read = read;
     this.#timer = setInterval(() => void this.closeVanished(), interval).unref();
   }
 
   /** @param socket The TCP socket, even for a TLS connection */
   add(socket: Socket): void {
-    const { remoteAddress, remotePort, localPort } = socket;
-    if (remoteAddress === undefined || remotePort === undefined || localPort === undefined) return;
-    const key = keyOf({ address: canonicalAddress(remoteAddress), port: remotePort, localPort });
-    this.#sockets.set(key, socket);
-    socket.once("close", () => {
-      if (this.#sockets.get(key) === socket) this.#sockets.delete(key);
-    });
+    this.#sockets.add(socket);
+    socket.on("close", this.#onClose);
   }
 
   async closeVanished(): Promise<void> {
     if (this.#sockets.size === 0) return;
-    for (const table of await this.#read()) {
-      for (const peer of unacknowledgedPeers(table)) this.#sockets.get(keyOf(peer))?.destroy();
-    }
+    const vanished = (await this.#read()).flatMap(unacknowledgedPeers);
+    if (vanished.length === 0) return;
+    const keys = new Set(vanished.map(keyOf));
+    const ports = new Set(vanished.map(({ port }) => port));
+    // Node knows the client's port, and asks the kernel for the local port.
+    for (const socket of this.#sockets)
+      if (ports.has(socket.remotePort ?? 0) && keys.has(keyOf(peerOfSocket(socket)))) socket.destroy();
   }
 
   close(): void {
     clearInterval(this.#timer);
   }
 }
+
+const keyOf = ({ address, port, localPort }: UnacknowledgedPeer): string => `${address} ${port} ${localPort}`;
+
+/** Port 0 and the address "" belong to no peer: the socket is already closed. */
+const peerOfSocket = ({ remoteAddress = "", remotePort = 0, localPort = 0 }: Socket): UnacknowledgedPeer => ({
+  address: canonicalAddress(remoteAddress),
+  port: remotePort,
+  localPort,
+});

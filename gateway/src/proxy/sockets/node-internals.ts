@@ -4,7 +4,7 @@
  * engines in this way.
  */
 import { type OnReadOpts, Socket } from "node:net";
-import { createSecureContext, type SecureContext } from "node:tls";
+import { createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
 
 /** The symbols under which a socket stores its `onread` options. */
 interface ReadSymbols {
@@ -61,6 +61,18 @@ export const separatesSessions: boolean = hasMethod(handleOf(createSecureContext
 export function setSessionIdContext(context: SecureContext, id: string): void {
   const handle = handleOf(context);
   if (hasMethod(handle, "setSessionIdContext")) handle.setSessionIdContext(id);
+}
+
+/**
+ * Gives a new TLS socket encrypted bytes, which were read from the socket below it. The bytes are copied.
+ *
+ * @returns false: the socket is unchanged, and takes the bytes if they are unshifted into the socket below it
+ */
+export function receiveEncrypted(socket: TLSSocket, bytes: Buffer): boolean {
+  const handle: unknown = Reflect.get(socket, "_handle");
+  if (!hasMethod(handle, "receive")) return false;
+  handle.receive(bytes);
+  return true;
 }
 
 function hasMethod<Name extends string>(
