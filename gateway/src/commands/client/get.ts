@@ -1,5 +1,5 @@
 /** `sluice get` and `sluice describe`: entities as the admin API has them. */
-import { type Collection, entities, entitySecrets } from "@sluice/model";
+import { type Collection, entities, entitySecrets, hostAndPort, streamProtocols } from "@sluice/model";
 import type { CertificateDetailsBody } from "../../admin/information/certificate-warnings.ts";
 import { clientSettings } from "../../settings/commands/client.ts";
 import type { EntityOrigin } from "../../stores/store.ts";
@@ -87,10 +87,23 @@ const only = (isShown: boolean, column: ListColumn): readonly ListColumn[] => (i
 const listed = (value: unknown): string => (Array.isArray(value) ? value.join(",") : "");
 
 /** The members by which people recognize an entity. */
-function summaryOf({ host, port, path, protocol, hosts, paths, methods }: EntityMembers): string {
+function summaryOf(entity: EntityMembers): string {
+  const { host, port, path, protocol, hosts, paths, methods, protocols, snis, sources, destinations } = entity;
   if (typeof host === "string") return `${protocol}://${host}:${port}${path ?? ""}`;
-  return [listed(methods), listed(hosts), listed(paths)].filter((text) => text !== "").join(" ") || "-";
+  const isForConnections = Array.isArray(protocols) && protocols.some((one) => streams.includes(one));
+  const parts = isForConnections
+    ? [listed(protocols), listed(snis), listedEnds("from", sources), listedEnds("to", destinations)]
+    : [listed(methods), listed(hosts), listed(paths)];
+  return parts.filter((text) => text !== "").join(" ") || "-";
 }
+
+const streams: readonly unknown[] = streamProtocols;
+
+/** `to 10.0.0.0/8,10.0.0.7:9100`; a port alone is `:9100`. Empty without ends. */
+const listedEnds = (word: string, ends: unknown): string =>
+  Array.isArray(ends) && ends.length > 0
+    ? `${word} ${ends.map(({ ip, port }) => (port === null ? ip : hostAndPort({ host: ip ?? "", port }))).join(",")}`
+    : "";
 
 /** One line: the resource, the line of a file, or the database. */
 async function originOf(admin: AdminConnection, collection: Collection, id: string): Promise<string> {

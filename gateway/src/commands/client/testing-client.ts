@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadSettings, TemporaryLogLevel } from "@sluice/model/serving";
 import { pino } from "pino";
-import { temporaryFolder } from "../../../../tools/process/index.ts";
+import { freePort, temporaryFolder } from "../../../../tools/process/index.ts";
 import { CommandError, UsageError } from "../command.ts";
 import { startCommand } from "../start.ts";
 import { noProgress } from "../terminal/progress.ts";
@@ -19,7 +19,7 @@ export interface ClientRig {
   readonly proxyUrl: string;
   /**
    * Runs a command line. Resolves to the exit code and to the output or, after an error, its message. In the words,
-   * PROXY and ADMIN stand for the URLs of the proxy and of the admin API.
+   * PROXY and ADMIN stand for the URLs of the proxy and of the admin API, STREAM for that of a stream listener.
    */
   run(words: readonly string[], env?: Readonly<Record<string, string>>): Promise<[number, string]>;
   /** The warnings of all command lines. */
@@ -29,6 +29,7 @@ export interface ClientRig {
 
 export async function startClientRig(configuration: string): Promise<ClientRig> {
   const folder = temporaryFolder("client");
+  const streamPort = await freePort();
   const file = join(folder.path, "sluice.yml");
   writeFileSync(file, configuration);
   const lines: string[] = [];
@@ -38,6 +39,7 @@ export async function startClientRig(configuration: string): Promise<ClientRig> 
     SLUICE_FILE: file,
     SLUICE_FILE_WRITABLE: "true",
     SLUICE_PROXY_LISTEN: "127.0.0.1:0",
+    SLUICE_STREAM_LISTEN: `127.0.0.1:${streamPort}`,
     SLUICE_STATUS_LISTEN: "127.0.0.1:0",
     SLUICE_ADMIN_LISTEN: "127.0.0.1:0",
     SLUICE_ADMIN_TOKEN: TOKEN,
@@ -67,7 +69,12 @@ export async function startClientRig(configuration: string): Promise<ClientRig> 
     warnings: warned,
     async run(words, variables = {}) {
       try {
-        const args = words.map((word) => word.replace(/^PROXY/, proxyUrl).replace(/^ADMIN/, url));
+        const args = words.map((word) =>
+          word
+            .replace(/^PROXY/, proxyUrl)
+            .replace(/^ADMIN/, url)
+            .replace(/^STREAM/, `tcp://127.0.0.1:${streamPort}`),
+        );
         const named = { SLUICE_ADMIN_URL: url, SLUICE_ADMIN_TOKEN: TOKEN, ...variables };
         const { code, printed, warnings } = await runCommandLine(args, named);
         warned.push(...warnings.map(plain));
