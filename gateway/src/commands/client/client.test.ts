@@ -25,17 +25,6 @@ services:
   routes:
   - name: stock
     paths: [/stock]
-- name: db
-  url: tcp://127.0.0.1:9
-  routes:
-  - name: db
-    protocols: [tcp]
-    sources: [{ip: 127.0.0.0/8}]
-  - name: mail
-    protocols: [tls]
-    snis: [mail.example]
-    sources: [{ip: "2001:db8::1", port: 7}]
-    destinations: [{port: 9100}]
 upstreams:
 - name: stock.example
 consumers:
@@ -110,30 +99,6 @@ const rows: readonly (readonly [
     /answered 400: .*\n\{"method":"expected a method such as GET"\}$/,
   ],
   [
-    "explain shows the route and the target of a connection",
-    ["explain", "STREAM", "--client-address", "127.0.0.9", "--client-port", "700"],
-    0,
-    /^The connection is forwarded to tcp:\/\/127\.0\.0\.1:9\n[\s\S]*\nConnects: +tcp to 127\.0\.0\.1:\d+ from 127\.0\.0\.9:700\n[\s\S]*\nRoute: +db\nService: +db\n[\s\S]*\nchosen +db /,
-  ],
-  [
-    "explain shows why the gateway closes a connection",
-    ["explain", "STREAM", "--client-address", "192.0.2.1"],
-    3,
-    /^The gateway closes the connection: no Route matched with those values\n[\s\S]*\nno match +db +- +the source 192\.0\.2\.1 is not 127\.0\.0\.0\/8\n/,
-  ],
-  [
-    "explain says that no listener takes a connection",
-    ["explain", "tls://mail.example:1"],
-    4,
-    /^The result is unknown: the node has no stream listener on the port 1 \(SLUICE_STREAM_LISTEN\); there are \d+\n/,
-  ],
-  [
-    "explain refuses a method for a connection",
-    ["explain", "POST", "STREAM"],
-    1,
-    /answered 400: .*\n\{"method":"a connection has no method"\}$/,
-  ],
-  [
     "trace shows decisions and durations of a request, whose host is that of the URL",
     [...traced, "-H", "apikey: key-of-ann"],
     0,
@@ -206,12 +171,6 @@ const rows: readonly (readonly [
   ],
   ["get lists entities with their references", ["get", "routes"], 0, /\nshop +service shop +shop\.example +blue\n/],
   ["get lists the entities with a tag", ["get", "routes", "--tag", "blue"], 0, /^NAME.*\nshop .*\n$/],
-  [
-    "get shows by what routes for connections match",
-    ["get", "routes"],
-    0,
-    /\nmail .* tls mail\.example from \[2001:db8::1\]:7 to :9100 .*\ndb .* tcp from 127\.0\.0\.0\/8 /,
-  ],
   ["get wide shows file and line", ["get", "routes", "-o", "wide"], 0, /\nstock .* sluice\.yml:14:5\n/],
   [
     "get shows one entity as YAML",
