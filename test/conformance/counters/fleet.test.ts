@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "node:test";
-import type { PublishedView } from "@sluice/model/serving";
+import type { PemTexts, PublishedView } from "@sluice/model/serving";
+import { chargedTokens } from "../../../gateway/src/counters/fleet/accounts.ts";
 import { WorkerFleetCounters } from "../../../gateway/src/counters/fleet/lessee/worker-leases.ts";
 import { FleetCounters } from "../../../gateway/src/peers/fleet-counters.ts";
 import { FleetPeer } from "../../../gateway/src/peers/fleet-peer.ts";
@@ -20,27 +21,33 @@ const viewOf = (members: readonly FleetPeer[], epoch: number): PublishedView => 
   leaving: [],
 });
 
+let tls: PemTexts;
+
+async function openNode(self: string): Promise<FleetPeer> {
+  const peer = await FleetPeer.open({
+    self,
+    listen: { host: "127.0.0.1", port: 0 },
+    tls,
+    certificateName: NAME,
+    onUnreachable: unexpected,
+    onRefusal: (reason, isStale) => assert.ok(isStale, reason),
+    events: {
+      onOvershoot: unexpected,
+      onBorrow: unexpected,
+      onIncompleteHandover: unexpected,
+      onReplace: unexpected,
+      onSend: () => undefined,
+    },
+  });
+  peers.push(peer);
+  return peer;
+}
+
 before(async () => {
   const authority = await makeAuthority();
   const { certificate: cert, key } = await authority.issue({ name: NAME, sans: [NAME], usage: "peer" });
-  for (const self of ["one", "two"]) {
-    const peer = await FleetPeer.open({
-      self,
-      listen: { host: "127.0.0.1", port: 0 },
-      tls: { cert, key, ca: authority.certificate },
-      certificateName: NAME,
-      onUnreachable: unexpected,
-      onRefusal: (reason, isStale) => assert.ok(isStale, reason),
-      events: {
-        onOvershoot: unexpected,
-        onBorrow: unexpected,
-        onIncompleteHandover: unexpected,
-        onReplace: unexpected,
-        onSend: () => undefined,
-      },
-    });
-    peers.push(peer);
-  }
+  tls = { cert, key, ca: authority.certificate };
+  for (const self of ["one", "two"]) await openNode(self);
   const [first] = peers;
   assert.ok(first);
   first.publish(viewOf([first], 1));
@@ -117,6 +124,23 @@ it("a node lets requests wait for the first view of which it is a member, and a 
   await retired;
   const rest = await Promise.all(Array.from({ length: 50 }, () => one.take([of], "closed")));
   assert.equal(rest.filter(({ admitted }) => admitted).length, 40);
+});
+
+it("the last node that shuts down does not save tokens as spent that it still holds", async () => {
+  const last = await openNode("last");
+  last.publish(viewOf([last], 1));
+  const day = counter({ period: "day", limit: 10_000 });
+  for (let sent = 0; sent < 50; sent++) await last.take([day], "closed");
+  const saved = () => {
+    const accounts = last.takeUnsaved(10).flatMap((each) => each.accounts);
+    return accounts.reduce((sum, [, account]) => sum + chargedTokens(account), 0);
+  };
+  const before = saved();
+  assert.ok(before > 50, `${before}`);
+  await last.retire();
+  assert.equal(saved(), 50);
+  peers.pop();
+  await last.close();
 });
 
 it("nodes that shut down together end without waiting for each other", async () => {
