@@ -1,7 +1,7 @@
 import type { TransientBytes } from "../exchange/exchange.ts";
 import type { PluginContext } from "../plugin.ts";
 import type { CounterMetric, CounterMetricOptions, PluginTimer } from "../services/instance.ts";
-import { type DeliveryBatch, EntryMemory, StoredBatch, storeAlone } from "./entry-memory.ts";
+import { type DeliveryBatch, EntryMemory, StoredBatch, type StoredEntry, storeAlone } from "./entry-memory.ts";
 import { DEFAULT_MAX_BYTES, type QueueSettings } from "./queue-settings.ts";
 
 export interface DeliveryQueueOptions {
@@ -104,7 +104,8 @@ export class DeliveryQueue {
     const { max_batch_size: full } = this.#settings;
     const waiting = this.#waiting;
     while (waiting.count > 0) {
-      const entries = Array.from({ length: Math.min(full, waiting.count) }, () => waiting.take());
+      const entries: StoredEntry[] = [];
+      while (entries.length < full && waiting.count > 0) entries.push(waiting.take());
       await this.#deliverBatch(new StoredBatch(entries));
       for (const entry of entries) waiting.free(entry);
       if (waiting.count < full && !this.#isClosing) return;
