@@ -1,6 +1,6 @@
 /** Reads a file that other processes write, once it is no longer being written. */
-import { hash } from "node:crypto";
-import { open, stat } from "node:fs/promises";
+import { createHash, hash } from "node:crypto";
+import { open, readFile, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Milliseconds for which a changed file must stay the same, because it may be half written. */
@@ -16,25 +16,22 @@ const REST = 2500;
 
 const hashOf = (content: string | Buffer): string => hash("sha256", content);
 
-/**
- * Reads whole files, one after the other, into one buffer: for a large file, buffers awaiting garbage collection would
- * use many times its size. `ArrayBuffer.transfer` is not used to free them: after the first detached buffer, V8 checks
- * every access to any typed array, which costs 3 % per request.
- */
-class WholeFile {
-  #room: Buffer = Buffer.alloc(0);
+/** Bytes that are read at a time to compute a hash. */
+const PIECE = 131_072;
 
-  /** The file's bytes, which the next call overwrites. */
-  async read(file: string): Promise<Buffer> {
+/** Holds no more than a piece of the file, because the text of a large file has usually not changed. */
+class FileHash {
+  #piece: Buffer | null = null;
+
+  /** Calls must not overlap. */
+  async read(file: string): Promise<string> {
     await using handle = await open(file);
-    const { size } = await handle.stat();
-    // One more byte reveals a file that has grown since its size was read.
-    if (this.#room.length <= size) this.#room = Buffer.allocUnsafeSlow(size + Math.ceil(size / 8) + 1);
-    let length = 0;
+    this.#piece ??= Buffer.allocUnsafeSlow(PIECE);
+    const digest = createHash("sha256");
     for (;;) {
-      const { bytesRead } = await handle.read(this.#room, length, this.#room.length - length, null);
-      length += bytesRead;
-      if (bytesRead === 0 || length === this.#room.length) return this.#room.subarray(0, length);
+      const { bytesRead } = await handle.read(this.#piece, 0, PIECE, null);
+      if (bytesRead === 0) return digest.digest("hex");
+      digest.update(this.#piece.subarray(0, bytesRead));
     }
   }
 }
@@ -56,7 +53,7 @@ async function factsOf(file: string): Promise<Facts> {
 /** @param rest Default 2500; see REST. */
 export function createFileText(file: string, rest = REST) {
   let known: string | null = null;
-  const whole = new WholeFile();
+  const content = new FileHash();
   /**
    * The file's metadata, the time since which it has been the same, and whether the text was read `rest` milliseconds
    * after that time.
@@ -88,12 +85,12 @@ export function createFileText(file: string, rest = REST) {
   async function settled(begun: Facts, isFirst: boolean): Promise<string | null> {
     let facts = begun;
     for (let left = SETTLE_TRIES; ; left--) {
-      const found = hashOf(await whole.read(file));
+      const found = await content.read(file);
       if (found === known) return null;
       if (!isFirst || !isOld(facts) || left < SETTLE_TRIES) await sleep(SETTLE);
       const before = facts;
       facts = await readFacts();
-      const bytes = facts.all === before.all ? await whole.read(file) : null;
+      const bytes = facts.all === before.all ? await readFile(file) : null;
       if (bytes !== null && hashOf(bytes) === found) {
         known = found;
         return bytes.toString("utf8");
