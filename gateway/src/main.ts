@@ -1,4 +1,4 @@
-#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=32768 MALLOC_TRIM_THRESHOLD_=32768 node --min-semi-space-size=8 --max-semi-space-size=8 --heap-growing-percent=50
+#!/usr/bin/env -S MALLOC_ARENA_MAX=2 node --min-semi-space-size=8 --max-semi-space-size=8
 /**
  * Command `sluice`.
  *
@@ -7,13 +7,8 @@
  * MB was no better than 8 MB. Without a maximum, V8 grows the semi-spaces to 32 MB while a document is applied, because
  * all of its objects survive, and never shrinks them.
  *
- * The old generation grows by half before it is collected. Without this limit it could grow from 25 to 58 MB within ten
- * seconds of full load. The limit causes a collection every ten seconds of full load, 0.3% of the CPU time.
- *
  * Threads share two malloc arenas: with one arena per thread, memory that V8's compilers used stays in every arena
- * (about 10 MB with one worker, 20 MB with several). Blocks of 32 kB or more, such as those of V8's compilers, are
- * mapped individually and returned to the system at once; with glibc's thresholds, which grow, 20 MB of freed memory
- * stayed in the arenas. Buffers of OpenSSL and the heads of requests are smaller, so they need no system call.
+ * (about 10 MB with one worker, 20 MB with several).
  */
 import { parseCommandLine } from "@sluice/model/command-line";
 import { sluice } from "./commands/definitions/index.ts";

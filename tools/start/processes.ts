@@ -82,14 +82,7 @@ export function productProcesses({
   const node = (name: PartName, proxy: string, pushListen: string, status: string): ProductPart => ({
     name,
     // The same flags as in the first line of the built program.
-    args: [
-      CONDITION,
-      "--min-semi-space-size=8",
-      "--max-semi-space-size=8",
-      "--heap-growing-percent=50",
-      gateway,
-      "gateway",
-    ],
+    args: [CONDITION, "--min-semi-space-size=8", "--max-semi-space-size=8", gateway, "gateway"],
     env: {
       SLUICE_PROXY_LISTEN: proxy,
       SLUICE_PUSH_LISTEN: pushListen,
