@@ -44,6 +44,8 @@ export class MetricTable {
   readonly width: number;
   readonly #limit: number;
   readonly #cells = new Map<string, MetricCell>();
+  /** The cell of the last call of `of`. */
+  #last: MetricCell | null = null;
   #uses = 0;
   /** The beginnings of the lines of a series: for a histogram by bucket, with the label `le`, then of sum and count. */
   readonly #beginnings: readonly Uint8Array[];
@@ -60,6 +62,14 @@ export class MetricTable {
 
   /** The cell of these labels, valid while it is `kept`. Marks it as used. */
   of(labels: readonly string[]): MetricCell {
+    // Often, the labels are those of the call before. Comparing them takes less time than making and hashing the key.
+    const cell = this.#last?.kept && haveSameValues(this.#last.labels, labels) ? this.#last : this.#find(labels);
+    this.#last = cell;
+    this.use(cell);
+    return cell;
+  }
+
+  #find(labels: readonly string[]): MetricCell {
     const key = labels.join("\0");
     let cell = this.#cells.get(key);
     if (cell === undefined) {
@@ -67,7 +77,6 @@ export class MetricTable {
       cell = new MetricCell(labels, new Array<number>(this.width).fill(0));
       this.#cells.set(key, cell);
     }
-    this.use(cell);
     return cell;
   }
 
@@ -138,6 +147,11 @@ export class MetricTable {
       this.#cells.delete(key);
     }
   }
+}
+
+function haveSameValues(some: readonly string[], others: readonly string[]): boolean {
+  for (let at = 0; at < others.length; at++) if (some[at] !== others[at]) return false;
+  return true;
 }
 
 export type MetricSample = readonly [labels: readonly string[], value: number];

@@ -59,17 +59,26 @@ class Counts {
   }
 }
 
+/** `owner` is the id of the service, or of the route if it has no service. */
+type OperationFacts = Pick<OperationTraffic, "type" | "hash"> & { readonly owner: string; readonly name: string };
+
 class OperationCounts extends Counts {
-  readonly #facts: Pick<OperationTraffic, "type" | "hash">;
+  readonly #facts: OperationFacts;
   failed = 0;
 
-  constructor(entity: EntityName, service: EntityName | null, facts: Pick<OperationTraffic, "type" | "hash">) {
-    super(entity, service);
+  constructor(id: string, service: EntityName | null, facts: OperationFacts) {
+    super({ id, name: facts.name }, service);
     this.#facts = facts;
   }
 
+  isOf({ owner, type, name, hash }: OperationFacts): boolean {
+    const own = this.#facts;
+    return name === own.name && hash === own.hash && owner === own.owner && type === own.type;
+  }
+
   override report(): OperationTraffic {
-    return { ...super.report(), ...this.#facts, failed: this.failed };
+    const { type, hash } = this.#facts;
+    return { ...super.report(), type, hash, failed: this.failed };
   }
 }
 
@@ -84,6 +93,8 @@ class Interval {
   readonly credentials = new Set<string>();
   /** By the id of the service (or of the route if it has no service), and the type, name and hash of the operation. */
   readonly operations = new Map<string, OperationCounts>();
+  /** The counts of the last request's operation. */
+  last: OperationCounts | null = null;
 }
 
 export class TrafficLog implements RequestObserver, OperationRecorder {
@@ -134,14 +145,10 @@ export class TrafficLog implements RequestObserver, OperationRecorder {
     const { started, ended = started } = timings;
     const at = duration === undefined ? ended : performance.now();
     if (at >= this.#end) this.#beginInterval(at);
-    const { operations } = this.#current;
-    const id = `${(service ?? route).id} ${type} ${name}${hash === "" ? "" : ` ${hash}`}`;
-    let counts = operations.get(id);
-    if (counts === undefined) {
-      if (operations.size >= MAX_COUNTED) return;
-      counts = new OperationCounts({ id, name }, service && idAndNameOf(service), { type, hash });
-      operations.set(id, counts);
-    }
+    const facts: OperationFacts = { owner: (service ?? route).id, type, name, hash };
+    const counts = this.#current.last?.isOf(facts) ? this.#current.last : this.#countsOf(facts, service);
+    if (counts === null) return;
+    this.#current.last = counts;
     counts.add(status, source === "gateway" && status >= FIRST_CLIENT_ERROR, duration ?? ended - started);
     if (failed) counts.failed++;
   }
@@ -165,6 +172,19 @@ export class TrafficLog implements RequestObserver, OperationRecorder {
   lastUses(collection: UsedCollection): LastUses {
     const uses = [...this.#minutes[collection]].map(([id, minute]) => [id, (minute * MINUTE) / 1000] as const);
     return { since: this.#since, last_uses: Object.fromEntries(uses) };
+  }
+
+  /** The counts for the current interval; null: too many other operations are counted. */
+  #countsOf(facts: OperationFacts, service: NamedEntity | null): OperationCounts | null {
+    const { operations } = this.#current;
+    const { owner, type, name, hash } = facts;
+    const id = `${owner} ${type} ${name}${hash === "" ? "" : ` ${hash}`}`;
+    const known = operations.get(id);
+    if (known !== undefined) return known;
+    if (operations.size >= MAX_COUNTED) return null;
+    const counts = new OperationCounts(id, service && idAndNameOf(service), facts);
+    operations.set(id, counts);
+    return counts;
   }
 
   /** Returns the counts of the entity for the current interval. */
