@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, it, type TestContext } from "node:test";
-import { connect, type TLSSocket } from "node:tls";
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import type { AcmeChallenge } from "@sluice/model";
 import { type KeyPair, makeAuthority } from "../../../tools/programs/certificates.ts";
 import { dial, receiveUntil } from "./client.ts";
-import { type Engine, startRig } from "./proxy-rig.ts";
+import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const TOKEN = "evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA";
 const http: AcmeChallenge = {
@@ -24,8 +24,14 @@ async function ask(test: TestContext, port: number, token: string): Promise<stri
   return receiveUntil(socket, token === TOKEN ? "thumbprint" : "upstream");
 }
 
-async function handshake(test: TestContext, port: number, protocols: readonly string[]): Promise<TLSSocket> {
+async function handshake(
+  test: TestContext,
+  port: number,
+  protocols: readonly string[],
+  options: ConnectionOptions & { readonly allowHalfOpen?: boolean } = {},
+): Promise<TLSSocket> {
   const socket = connect({
+    ...options,
     port,
     host: "127.0.0.1",
     servername: "shop.example",
@@ -64,7 +70,7 @@ export function acmeChallengeSuite(engine: Engine): void {
     });
 
     describe("with the protocol acme-tls/1", () => {
-      async function start(test: TestContext) {
+      async function start(test: TestContext, settings: RigOptions["settings"] = {}) {
         const authority = await makeAuthority();
         const issue = (name: string): Promise<KeyPair> =>
           authority.issue({ name, sans: ["shop.example"], usage: "server" });
@@ -73,6 +79,7 @@ export function acmeChallengeSuite(engine: Engine): void {
         return startRig(test, engine, {
           certificates: { "shop.example": await issue("shop") },
           challenges: [challenge],
+          settings,
         });
       }
 
@@ -84,6 +91,19 @@ export function acmeChallengeSuite(engine: Engine): void {
         socket.resume();
         await once(socket, "end");
       });
+
+      for (const [when, settings, closing] of [
+        ["after the timeout of handshakes", { handshakeTimeout: 50 }, { keepIdle: true }],
+        ["at once if the node stops", {}, {}],
+      ] as const)
+        it(`ends the connection of a client that does not close it ${when}, without a log line`, async (test) => {
+          const { tlsPort, proxy, log } = await start(test, settings);
+          const socket = await handshake(test, tlsPort, ["acme-tls/1"], { allowHalfOpen: true });
+          await once(socket.resume(), "end");
+          // Waits until all connections have ended.
+          await proxy.close(closing);
+          assert.deepEqual(log, []);
+        });
 
       it("presents the usual certificate to clients that offer other protocols", async (test) => {
         const { tlsPort } = await start(test);

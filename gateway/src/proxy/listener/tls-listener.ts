@@ -163,8 +163,8 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     if (!admit(raw)) return;
     let timer: NodeJS.Timeout | undefined;
     let serverName: string | null = null;
-    /** Load balancers check whether a port is open, and send nothing. */
-    let hasBegun = false;
+    /** Whether a failure is reported: not if the client has sent nothing, as load balancers that check the port. */
+    let isReported = false;
     const end = () => {
       clearTimeout(timer);
       handshaking.delete(raw);
@@ -173,10 +173,10 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       if (!handshaking.has(raw)) return;
       end();
       raw.destroy();
-      if (hasBegun) onFailed({ port, reason, serverName });
+      if (isReported) onFailed({ port, reason, serverName });
     };
     const onBytes = () => {
-      hasBegun = true;
+      isReported = true;
     };
     handshaking.set(raw, end);
     const ignore = () => raw.destroy();
@@ -186,7 +186,10 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       const pending = challenges();
       const challenge = pending !== null && isAcme(hello) ? pending.certificate(serverName) : null;
       if (challenge !== null) {
-        answerChallenge(raw, challenge).once("secure", end);
+        // The timeout of handshakes ends the connection if the client does not.
+        answerChallenge(raw, challenge).once("secure", () => {
+          isReported = false;
+        });
         putBack();
         return;
       }
