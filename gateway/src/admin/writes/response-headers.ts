@@ -28,8 +28,11 @@ export function createWarnings(store: EntityReader, reasonToRefuse: ReasonToRefu
   }
 
   return async (effects): ReturnType<WarningHeaders> => {
-    const found = await Promise.all([...effects.map(warningOf), ...(await documentWarningsOf(effects, store))]);
-    const all = found.filter((warning) => warning !== null);
+    const [found, ofDocuments] = await Promise.all([
+      Promise.all(effects.map(warningOf)),
+      documentWarningsOf(effects, store),
+    ]);
+    const all = [...found.filter((warning) => warning !== null), ...ofDocuments];
     const [first] = all;
     if (first === undefined) return {};
     return { [WARNING_HEADER]: safeHeaderValue(all.length === 1 ? first : `${first}; and ${all.length - 1} more`) };
