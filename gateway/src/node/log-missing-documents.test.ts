@@ -12,8 +12,12 @@ const plugin = {
 const web = { id: id(8), name: "web", manifest: "{}" };
 const mobile = { id: id(9), name: "mobile", manifest: "{}" };
 
-function documentOf(plugins: readonly object[], graphql_documents: readonly object[]): Snapshot {
-  const applied = applyDocument(emptySnapshot, { _format_version: "3.0", plugins, graphql_documents });
+function documentOf(
+  plugins: readonly object[],
+  graphql_documents: readonly object[],
+  routes: readonly object[] = [],
+): Snapshot {
+  const applied = applyDocument(emptySnapshot, { _format_version: "3.0", plugins, graphql_documents, routes });
   return applied.value ?? assert.fail(JSON.stringify(applied.violations));
 }
 
@@ -58,4 +62,12 @@ test("plugins that are disabled, or that name no documents, are not logged", () 
     { id: id(3), name: "graphql", route: null, config: {} },
   ];
   for (const other of others) assert.deepEqual(logged(emptySnapshot, documentOf([other], [])), []);
+});
+
+test("of many plugins whose GraphQL documents do not exist, the first twenty are logged, and the number of the others", () => {
+  const routes = Array.from({ length: 25 }, (_, at) => ({ id: id(200 + at), name: `r${at}`, paths: [`/${at}`] }));
+  const plugins = routes.map((route, at) => ({ ...plugin, id: id(100 + at), route: { id: route.id } }));
+  const lines = logged(emptySnapshot, documentOf(plugins, [], routes));
+  assert.equal(lines.length, 21);
+  assert.equal(lines.at(-1), '{"more":5} more routes, plugins and credentials are unavailable');
 });

@@ -1,4 +1,4 @@
-/** Logs the plugins whose GraphQL documents do not exist: most of them answer 503, and clients get no reason. */
+/** Finds the plugins whose GraphQL documents do not exist: most of them answer 503, and clients get no reason. */
 import {
   bucketDifferences,
   type MissingDocuments,
@@ -8,12 +8,14 @@ import {
   type SnapshotPlugin,
 } from "@sluice/model/serving";
 
-/** Logs each plugin that newly misses documents: because it changed, or because documents were removed. */
-export function logMissingDocuments(
-  log: { warn(details: object, message: string): void },
-  previous: Snapshot,
-  now: Snapshot,
-): void {
+export interface NewlyMissingDocuments {
+  /** The id of the plugin. */
+  readonly plugin: string;
+  readonly text: string;
+}
+
+/** The plugins that newly miss documents: because they changed, or because documents were removed. */
+export function* newlyMissingDocuments(previous: Snapshot, now: Snapshot): Generator<NewlyMissingDocuments> {
   const missingBefore = missingIn(previous);
   const missingNow = missingIn(now);
   for (const { before, after } of plugins(previous, now)) {
@@ -23,7 +25,7 @@ export function logMissingDocuments(
     const text = missingDocumentsText(missing);
     const known = before && missingBefore(before);
     if (known && missingDocumentsText(known) === text) continue;
-    log.warn({ plugin: after.id }, text);
+    yield { plugin: after.id, text };
   }
 }
 

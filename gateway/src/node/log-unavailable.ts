@@ -1,7 +1,7 @@
 /** Logs the routes, plugins and credentials that a document makes unavailable. Clients get no reason. */
 import { bucketDifferences, type Snapshot } from "@sluice/model/serving";
 import { NO_FLEET } from "../settings/peers.ts";
-import { logMissingDocuments } from "./log-missing-documents.ts";
+import { newlyMissingDocuments } from "./log-missing-documents.ts";
 
 export interface UnavailableLog {
   readonly log: { warn(details: object, message: string): void };
@@ -35,8 +35,11 @@ export function logUnavailable({ log, hasPeers }: UnavailableLog, previous: Snap
       const name = after.name === undefined ? {} : { name: after.name };
       if (count <= MAX_LINES) log.warn({ [member]: after.id, ...name }, `${effect}: ${reason}`);
     }
+  for (const { plugin, text } of newlyMissingDocuments(previous, now)) {
+    count++;
+    if (count <= MAX_LINES) log.warn({ plugin }, text);
+  }
   if (count > MAX_LINES) log.warn({ more: count - MAX_LINES }, "more routes, plugins and credentials are unavailable");
-  logMissingDocuments(log, previous, now);
 }
 
 /** The plugins with a policy fleet. */
