@@ -58,7 +58,7 @@ export const operationRequests: CounterMetricOptions = {
 
 export const operationSeconds: HistogramMetricOptions = {
   name: "duration_seconds",
-  help: "Seconds until the end of the response, by service, and by type, name and hash of the document of the GraphQL operation",
+  help: "Seconds until the end of the response, or of an operation over a WebSocket, by service, and by type, name and hash of the document of the GraphQL operation",
   labelNames: ["service", "type", "operation", "hash"],
   bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 };

@@ -235,8 +235,8 @@ const schema = record(
             "that may contain the named types. Which types a result may contain follows from the schema; without one, " +
             "and for interfaces and unions, a result may contain all of them. Requests that are forwarded although " +
             "the plugin cannot tell their operations, because of `unknown_documents: forward` or `enforce: false`, purge " +
-            "the types of all rules. So do mutations over a WebSocket that is inspected; over one with `websocket: forward`, " +
-            "they purge nothing. With `strategy: memory` of proxy-cache, a purge reaches the workers of one node, with redis " +
+            "the types of all rules. Rules apply to mutations over a WebSocket with `websocket: inspect`; with " +
+            "`websocket: forward`, such mutations purge nothing. With `strategy: memory` of proxy-cache, a purge reaches the workers of one node, with redis " +
             "all nodes. Results beyond `max_response_size` are not stored.",
           minItems: 1,
           maxItems: 64,
@@ -263,17 +263,16 @@ const schema = record(
         "the messages of the protocols `graphql-transport-ws` and `graphql-ws`. A refused operation is answered with a " +
         "message of the type `error`, and invalid messages close the WebSocket with the code 4400. Messages may have " +
         "`max_body_size` bytes in at most 1000 frames, and are not compressed. An operation is counted when it ends, as " +
-        "failed if the service reported errors. With " +
-        "`enforce: false`, WebSockets with other protocols are not inspected. forward: no limit applies to the messages; use it only if the " +
-        "service has limits of its own.",
+        "failed if the service reported errors. With `enforce: false`, WebSockets with other protocols are not " +
+        "inspected. forward: no limit applies to the messages; use it only if the service has limits of its own.",
       default: "refuse",
     }),
     max_operations: integer({
       description:
-        "Maximum number of operation names that each worker counts separately, and also of documents of all names " +
-        "together, of which one name may have a quarter. The numbers are limited because clients choose names and " +
-        "documents: further ones are counted together, as operation or hash `(other)`. What has not been used for an hour " +
-        "makes room.",
+        "Maximum number of operation names that each worker counts separately. As many documents are counted " +
+        "separately, at most a quarter of them with one name. Both numbers are limited because clients choose names and " +
+        "documents: further ones are counted together, with `(other)` as the operation or the hash. A name or document " +
+        "that has not been used for an hour makes room for another.",
       default: 200,
       minimum: 1,
       maximum: 1000,
@@ -286,10 +285,10 @@ const schema = record(
     }),
     max_response_size: integer({
       description:
-        "Number of bytes of a JSON response that are searched for errors while it streams to the client, and maximum size " +
-        "of an event of a stream, or of a message of the service over a WebSocket, that is searched. Errors after these " +
-        "bytes are not found. With 0, an operation has failed only if the status is 400 or above, and one " +
-        "over a WebSocket is counted as sent.",
+        "Number of bytes of a JSON response that are searched for errors while it streams to the client. Errors after " +
+        "these bytes are not found. Events of a stream, and messages of the service over a WebSocket, are searched if " +
+        "they have at most this size. With 0, an operation has failed only if the status is 400 or above, and an " +
+        "operation over a WebSocket is counted as sent.",
       default: 262_144,
       minimum: 0,
       maximum: 16_777_216,

@@ -4,7 +4,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 
 /**
  * @param certificates The certificates that this operator orders, read at every scrape; empty unless it leads
- * @returns what counts an order
+ * @returns the function that counts an order
  */
 export function createOrderMetrics(
   registry: Registry,
@@ -22,7 +22,7 @@ export function createOrderMetrics(
   const gauges = [
     [
       "sluice_acme_certificate_expiry_timestamp_seconds",
-      "Unix time at which the certificate of a Certificate with acme, as namespace/name, expires; 0: it was not issued yet.",
+      "Unix time at which the certificate of a Certificate with acme (namespace/name) expires; 0: it was not issued yet.",
       "expires",
     ],
     [

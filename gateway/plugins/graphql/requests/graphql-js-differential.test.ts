@@ -1,4 +1,4 @@
-/** What the plugin finds in requests is what graphql-js executes, which most GraphQL servers in JavaScript are made of. */
+/** The plugin reads requests as graphql-js does, on which most GraphQL servers in JavaScript are built. */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";

@@ -57,7 +57,7 @@ export class SocketOperations implements MessageObserver {
   readonly #options: SocketOperationsOptions;
   /** By their ids, which clients choose. */
   readonly #followed = new Map<string, FollowedOperation>();
-  /** Operations without a result that are no subscriptions: all messages are read while there are some. */
+  /** Number of queries and mutations without a result. While there are some, all messages are read. */
   #awaited = 0;
 
   constructor(options: SocketOperationsOptions) {
@@ -99,14 +99,14 @@ export class SocketOperations implements MessageObserver {
     if (followed === undefined) return;
     if (resultTypes.has(type)) {
       if (hasErrors(payload)) followed.failed = true;
-      this.#answer(followed);
+      this.#markAnswered(followed);
     } else if (type === ERROR || type === COMPLETE) {
       if (type === ERROR) followed.failed = true;
       this.#end(id, followed);
     }
   }
 
-  #answer(followed: FollowedOperation): void {
+  #markAnswered(followed: FollowedOperation): void {
     if (followed.hasResult) return;
     followed.hasResult = true;
     if (isAwaited(followed)) this.#awaited--;
@@ -115,7 +115,7 @@ export class SocketOperations implements MessageObserver {
 
   #end(id: string, followed: FollowedOperation): void {
     this.#followed.delete(id);
-    this.#answer(followed);
+    this.#markAnswered(followed);
     const { now, onEnd } = this.#options;
     const { operation, failed, started } = followed;
     onEnd({ operation, failed, duration: now() - started });
