@@ -167,7 +167,7 @@ const mismatched = (effect: string, protocols = "grpc, grpcs, http, https") => (
   outcome: "the rest of the resource is served",
 });
 const [noEffect, closes] = [
-  "the plugin does not act on them",
+  "the plugin has no effect on the route",
   "the connections are closed, because the plugin acts on requests only",
 ];
 

@@ -28,6 +28,6 @@ export function protocolMismatch(
   const effect =
     isForConnections && plugin.protects
       ? "the connections are closed, because the plugin acts on requests only"
-      : "the plugin does not act on them";
+      : "the plugin has no effect on the route";
   return `the protocols of the plugin (${protocols.join(", ")}) match none of the route's (${ofRoute.join(", ")}): ${effect}`;
 }

@@ -1,6 +1,7 @@
 /**
- * Explanations of requests, and of connections that are not HTTP, from the nodes to the admin API (`POST /explain`). A call to a node is a PluginEndpointCall
- * whose plugin is NODE and whose path is `nodePaths.explain` (plugin-endpoint.ts).
+ * Explanations of requests, and of connections that are not HTTP, from the nodes to the admin API (`POST /explain`). A
+ * call to a node is a PluginEndpointCall whose plugin is NODE and whose path is `nodePaths.explain`
+ * (plugin-endpoint.ts).
  */
 import { isIP } from "node:net";
 import {
@@ -112,7 +113,7 @@ function checkTexts(given: ExplainRequest): readonly Violation[] {
   if (url.startsWith("tcp:") || url.startsWith("tls:")) return [...violations, ...checkConnection(given)];
   if (!URL_FORM.test(url)) refuse("expected a URL such as http://api.example/users", "url");
   if (!isToken(method)) refuse("expected a method such as GET", "method");
-  if (client_port !== null) refuse("only connections (tcp://, tls://) are described with it", "client_port");
+  if (client_port !== null) refuse("only connections (tcp://, tls://) are described with a client port", "client_port");
   const named = (wanted: string) =>
     Object.entries(headers).flatMap(([name, values]) => (name.toLowerCase() === wanted ? values : []));
   if (body !== null && body_size !== null) refuse("set either body or body_size", "body_size");
@@ -179,8 +180,8 @@ export interface ExplainedPlugin extends EntityName {
    * `ran`, `answered`, `failed` (with an error): in the phase `access`. `applies`: the plugin has no such phase.
    * `unknown`: the result depends on another server, which is not asked. `not reached`: an earlier plugin answered or
    * has an unknown result, or the consumer becomes known too late. For a connection, the phase is `connection`, and
-   * `answered` means that the plugin closes it. `overridden`: a plugin of the same name with a more
-   * specific scope applies. `other protocol`: the plugin does not apply to the request's protocol. `disabled`: its
+   * `answered` means that the plugin closes it. `overridden`: a plugin of the same name with a more specific scope
+   * applies. `other protocol`: the plugin does not apply to the protocol of the request or connection. `disabled`: its
    * `enabled` is false.
    */
   readonly result: PluginResult;

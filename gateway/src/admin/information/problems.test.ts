@@ -107,11 +107,11 @@ const ofRoute = { route: { id: tcpRoute } };
 const protocolCases: readonly (readonly [plugin: object, message: string | null])[] = [
   [
     { name: "file-log", config: { path: "/dev/null" }, ...ofRoute },
-    "the protocols of the plugin (grpc, grpcs, http, https) match none of the route's (tcp): the plugin does not act on them",
+    "the protocols of the plugin (grpc, grpcs, http, https) match none of the route's (tcp): the plugin has no effect on the route",
   ],
   [
     { name: "file-log", config: { path: "/dev/null" }, service: { id: service }, protocols: ["http"] },
-    "the protocols of the plugin (http) match none of the route's (tcp): the plugin does not act on them",
+    "the protocols of the plugin (http) match none of the route's (tcp): the plugin has no effect on the route",
   ],
   [
     { name: "key-auth", ...ofRoute },

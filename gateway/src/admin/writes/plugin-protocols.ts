@@ -1,7 +1,7 @@
 /**
  * Refuses a plugin whose protocols match none of its route or, without a route, of its service's routes, as Kong's admin
- * API does. Like Kong, it looks only at requests that set the protocols or the reference, so that a route can change its
- * protocols before its plugins do; and files and custom resources may contain such plugins.
+ * API does. Like Kong, it checks only requests that set the protocols or the reference, so the protocols of a route can
+ * be changed before those of its plugins. Files and custom resources may contain such plugins.
  */
 import { coveredProtocols, type Plugin, type Route } from "@sluice/model";
 import { invalidEntity } from "../http/errors.ts";

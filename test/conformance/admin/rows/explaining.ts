@@ -95,7 +95,7 @@ export const explainingTable: AdminTable = {
     ),
     invalid(
       { url, client_port: 1 },
-      { client_port: "only connections (tcp://, tls://) are described with it" },
+      { client_port: "only connections (tcp://, tls://) are described with a client port" },
       "must not have a port of the client for a request",
     ),
     invalid({ url, size: 0 }, { size: "value should be between 1 and 1000" }, "must ask for at least one candidate"),
