@@ -196,7 +196,7 @@ describe("the explanation of a connection", () => {
       ],
     ],
     [
-      "names a plugin of the route that protects, and cannot",
+      "names a plugin that protects the route, but acts on requests only",
       [{ name: "key-auth", ...ofRoute }, log],
       { status: 503, reason: /^the plugin key-auth protects the route, but acts on HTTP only/ },
       [

@@ -155,7 +155,7 @@ function decide(
     log.warn({ reason }, "a connection was closed");
     return closed(status, reason);
   };
-  const { refusal, upstream, steps } = decideStream(stream, route, barelyForwarded);
+  const { refusal, upstream, steps } = decideStream(stream, route, highestDraw);
   if (refusal !== undefined) return close(refusal);
   if (route === null) throw new Error("a connection without a route is forwarded");
   const refused = new StreamPlugins({
@@ -172,8 +172,8 @@ function decide(
   return { route, closed: null, upstream: forwarded, unknown: null };
 }
 
-/** The explanation is that of a connection that is forwarded, unless all connections are closed. */
-const barelyForwarded = (): number => 1 - Number.EPSILON;
+/** With the highest draw, a connection is explained as forwarded unless all connections of its route are closed. */
+const highestDraw = (): number => 1 - Number.EPSILON;
 
 function shareWarnings({ route }: ListenerStream): readonly string[] {
   const { refused_percentage: refused = 0 } = route?._sluice ?? {};

@@ -21,7 +21,7 @@ export function describedPort({ port, url, headers }: ExplainRequest, { ports }:
   const listener = found.ports.find(host);
   if (listener !== null && isForStreams(listener))
     return {
-      fault: `the listener ${listener.name} has the protocol ${listener.protocol}: it joins connections, and reads no requests; describe a connection (tls://)`,
+      fault: `the listener ${listener.name} has the protocol ${listener.protocol}: it forwards connections, and reads no requests; describe a connection (tls://)`,
     };
   return { documentPort: found.ports.port };
 }
@@ -41,7 +41,8 @@ export function describedListener(
   const found = portOf(ports, of);
   if (found.fault !== undefined) return found;
   const listener = found.ports.find(host);
-  if (listener === null) return { fault: `no listener of the port ${port} serves ${serverName ?? "no server name"}` };
+  if (listener === null)
+    return { fault: `no listener of the port ${port} serves ${serverName ?? "connections without a server name"}` };
   if (isForStreams(listener)) return { listener, documentPort: found.ports.port };
   return {
     fault: `the listener ${listener.name} has the protocol ${listener.protocol}: it serves requests; describe a request (${listener.protocol}://)`,

@@ -7,8 +7,9 @@ const explain: SluiceCommand = {
   name: "explain",
   summary: "explains how a request would be routed and answered, or a connection forwarded, and why; sends nothing",
   description:
-    "The URL of a connection to a stream listener is tcp://ADDRESS:PORT for one without TLS, else tls://NAME:PORT with " +
-    "the server name, or tls://ADDRESS:PORT. The port, and the address if the route depends on it, are those of the node.",
+    "For a connection to a stream listener, the URL is tcp://ADDRESS:PORT without TLS, and tls://NAME:PORT (NAME is the " +
+    "server name) or tls://ADDRESS:PORT with TLS. The port and the address are those of the node. The address matters " +
+    "only if routes have destinations.",
   arguments: [
     { name: "METHOD", optional: true, description: "Method of the request (default: GET, or POST with --body)." },
     {

@@ -25,21 +25,21 @@ export function decideStream(
   compiled: CompiledRoute | null,
   draw: () => number = Math.random,
 ): StreamDecision {
-  if (route === null) return because("noRoute", gatewayErrors.noRoute.message);
+  if (route === null) return refusalFor("noRoute", gatewayErrors.noRoute.message);
   const { unavailable, refused_percentage: refused = 0 } = route._sluice ?? {};
-  if (unavailable !== undefined) return because("closed", unavailable);
-  if (compiled === null) return because("noService", "the service of the route is disabled or missing");
+  if (unavailable !== undefined) return refusalFor("closed", unavailable);
+  if (compiled === null) return refusalFor("noService", "the service of the route is disabled or missing");
   const { closed, steps } = compiled.chains.connections;
-  if (closed !== null) return because("closed", closed.reason);
-  if (refused > 0 && draw() * PERCENT < refused) return because("noService", refusedShare(refused));
+  if (closed !== null) return refusalFor("closed", closed.reason);
+  if (refused > 0 && draw() * PERCENT < refused) return refusalFor("noService", refusedShare(refused));
   const { upstream } = compiled;
-  return upstream === null ? because("noService", "the route has no service") : { upstream, steps };
+  return upstream === null ? refusalFor("noService", "the route has no service") : { upstream, steps };
 }
 
 /** @param percentage The share of the connections that are closed */
 export const refusedShare = (percentage: number): string =>
   `${percentage} % of the connections are for backends that cannot be used`;
 
-const because = (fault: GatewayErrorName, reason: string): StreamDecision => ({
+const refusalFor = (fault: GatewayErrorName, reason: string): StreamDecision => ({
   refusal: { fault, status: gatewayErrors[fault].status, reason },
 });
