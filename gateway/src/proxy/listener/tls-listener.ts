@@ -48,7 +48,7 @@ export interface TlsStreamHandler {
 export interface HandshakeFailure {
   /** The port on which the listener listens. */
   readonly port: number;
-  /** Without the server name: clients cause only few different reasons. */
+  /** Does not contain the server name, so that clients can cause only a few different reasons. */
   readonly reason: string;
   /** Null: the client sent none, or its ClientHello is not complete. */
   readonly serverName: string | null;
@@ -107,8 +107,8 @@ const NOTHING = Buffer.alloc(0);
 const TWO_NAMES = "the client sent two server names";
 const NO_CERTIFICATE = "no certificate";
 
-/** The first bytes of a client. */
-interface Greeting {
+/** A complete ClientHello. */
+interface ReceivedHello {
   readonly hello: ClientHello;
   /** All bytes that have arrived. They are valid only during the call that passes them. */
   readonly bytes: Buffer;
@@ -116,10 +116,10 @@ interface Greeting {
   readonly putBack: () => void;
 }
 
-interface GreetingListener {
+interface HelloListener {
   /** Called with each read, before the others. */
   readonly onBytes: () => void;
-  readonly onGreeting: (greeting: Greeting) => void;
+  readonly onHello: (received: ReceivedHello) => void;
   readonly onTooLong: () => void;
 }
 
@@ -181,7 +181,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     handshaking.set(raw, end);
     const ignore = () => raw.destroy();
     raw.on("error", ignore).on("close", () => fail("the client closed the connection"));
-    const onGreeting = ({ hello, bytes, putBack }: Greeting) => {
+    const onHello = ({ hello, bytes, putBack }: ReceivedHello) => {
       serverName = hello.serverName;
       const pending = challenges();
       const challenge = pending !== null && isAcme(hello) ? pending.certificate(serverName) : null;
@@ -231,7 +231,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     };
     readHeader(raw, () => {
       timer = setTimeout(() => fail(`it was not complete within ${handshakeTimeout / 1000} s`), handshakeTimeout);
-      readGreeting(raw, { onBytes, onGreeting, onTooLong: () => fail("the ClientHello is too long") });
+      readClientHello(raw, { onBytes, onHello, onTooLong: () => fail("the ClientHello is too long") });
     });
   });
 
@@ -326,7 +326,7 @@ const protocolList = (protocols: readonly string[]): Buffer | null =>
     : Buffer.concat(protocols.map((name) => Buffer.from(`${String.fromCharCode(name.length)}${name}`, "latin1")));
 
 /** Reads until the ClientHello is complete. */
-function readGreeting(raw: Socket, { onBytes, onGreeting, onTooLong }: GreetingListener): void {
+function readClientHello(raw: Socket, { onBytes, onHello, onTooLong }: HelloListener): void {
   const reader = new ClientHelloReader();
   /** Copies of the bytes before the last read. */
   let before: Buffer = NOTHING;
@@ -346,7 +346,7 @@ function readGreeting(raw: Socket, { onBytes, onGreeting, onTooLong }: GreetingL
       if (inlet !== null) emitAsData(inlet, raw);
       raw.pause().unshift(Buffer.from(bytes));
     };
-    onGreeting({ hello, bytes, putBack });
+    onHello({ hello, bytes, putBack });
   };
   if (inlet === null) raw.on("data", read);
   else inlet.read = ({ bytes, start, end }) => read(bytes.subarray(start, end));
