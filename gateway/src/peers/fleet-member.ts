@@ -19,7 +19,7 @@ export interface FleetMemberOptions extends Omit<PeerNetworkOptions, "onMessage"
   };
 }
 
-/** Milliseconds by which a tick is late above which the event loop was blocked, or the process suspended. */
+/** A tick that is later than this many milliseconds shows that the event loop was blocked, or the process suspended. */
 const STALL = 4 * RETRY;
 /** Maximum milliseconds until the ends of windows are looked at again, because the clock may have been set. */
 const MAX_SLEEP = 60_000;
@@ -181,7 +181,7 @@ export class FleetMember {
       this.#retryAt = performance.now() + RETRY;
       this.#retry = setTimeout(() => {
         this.#retry = undefined;
-        // Peers are not silent while this process cannot read what they send.
+        // While this process cannot read messages, its peers do not count as silent.
         const late = performance.now() - this.#retryAt;
         if (late > STALL) this.#stalled += late;
         this.#tick();

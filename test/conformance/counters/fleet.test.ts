@@ -126,7 +126,7 @@ it("a node lets requests wait for the first view of which it is a member, and a 
   assert.equal(rest.filter(({ admitted }) => admitted).length, 40);
 });
 
-it("the last node that shuts down does not save tokens as spent that it still holds", async () => {
+it("the last node that shuts down does not save the tokens that it still holds as spent", async () => {
   const last = await openNode("last");
   last.publish(viewOf([last], 1));
   const day = counter({ period: "day", limit: 10_000 });

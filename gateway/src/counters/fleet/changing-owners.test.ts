@@ -24,7 +24,7 @@ for (const [what, members] of [
   ["while it is a member", ["node-0"]],
   ["when all nodes are leaving", []],
 ] as const)
-  it(`the last node gives tokens that it has not spent back before it saves its counters for the last time, ${what}`, () => {
+  it(`the last node returns unspent tokens before it saves its counters for the last time, ${what}`, () => {
     const calm = { loss: 0, repetition: 0, delay: 1, viewDelay: 1, unowned: "closed" } as const;
     const fleet = new SimulatedFleet({ ...calm, random: randomNumbers(1) });
     const last = fleet.start("node-0");

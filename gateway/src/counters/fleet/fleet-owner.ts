@@ -18,7 +18,7 @@ export interface FleetOwnerOptions extends Omit<WindowTableOptions<Ledger>, "onD
   readonly onOvershoot: (counter: Counter, tokens: number) => void;
 }
 
-/** Requests of nodes wait, or will wait soon, until other nodes have given tokens back. */
+/** Tokens that other nodes are asked to give back, for nodes whose requests wait or will wait soon. */
 interface PendingRecall {
   /** The latest ask of each node. */
   readonly waiting: Map<string, LeaseAsk>;
@@ -35,7 +35,7 @@ interface PendingRecall {
 /** Number of accounts of a ledger, beyond those of the nodes of the fleet, above which those of ended nodes are folded. */
 const MAX_ENDED = 1000;
 
-/** If no request waits, so much of the share of the demand is recalled, because the holders need their tokens soon, too. */
+/** The part of a node's share that is recalled while none of its requests waits: the holders soon need tokens, too. */
 const PART_AHEAD = 1 / 3;
 
 export class FleetOwner {
@@ -113,7 +113,7 @@ export class FleetOwner {
     }
     this.#recall(ledger, pending);
     const isLeft = this.#recalls.get(ledger) === pending && this.#holders(ledger, pending).includes(node);
-    // It gave back a part of what it held, and requests still wait.
+    // The node gave back a part of its tokens, and requests still wait.
     if (isLeft && ask.account.returned > returned) this.#recallFrom(node, ledger, pending);
   }
 
@@ -126,7 +126,7 @@ export class FleetOwner {
     this.#changed(ledger);
   }
 
-  /** Merges this node's own account of a counter of which it was the last owner, because a view has no members. */
+  /** Merges this node's own account of a counter that it owned last, and that has no owner in the present view. */
   learnLast(counter: Counter, account: Account): void {
     const ledger = this.#ledgers.get(counter);
     if (ledger?.knownBy !== this.#options.self) return;

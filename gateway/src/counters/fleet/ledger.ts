@@ -12,7 +12,7 @@ import {
 import type { FleetClock } from "./fleet-clock.ts";
 import type { LeaseAsk, ReportedCounter, SeenTotal } from "./messages.ts";
 
-/** So few tokens are not divided among the nodes any more. */
+/** At most this many remaining tokens are not divided among the nodes. */
 const LAST_TOKENS = 8;
 
 interface SpareFacts {
@@ -167,10 +167,11 @@ export class Ledger {
   }
 
   /**
-   * Grants tokens for the waiting requests of the ask. Of the extra ones, it grants at most the node's share of the
-   * remainder, and half of it to a node with all of the demand: its share of the tokens that were granted so far, or an
-   * equal share if that is larger. A node with most of the demand also gets the last tokens. In windows of an hour and
-   * longer, all nodes together hold at most an eighth of the remainder. Returns whether all waiting requests get a token.
+   * Grants tokens for the waiting requests of the ask, and extra ones. The share of a node is its part of the tokens
+   * that were granted so far, or an equal part if that is larger. With the share s, a node gets at most s * (1 - s / 2)
+   * of the remainder as extra tokens. A node with more than half of the demand also gets the last tokens. In windows of
+   * an hour and longer, all nodes together hold at most an eighth of the remainder in advance. Returns whether all
+   * waiting requests get a token.
    *
    * @param nodes Number of nodes of the fleet
    */

@@ -13,7 +13,7 @@ import type { LeaseWords } from "./lease-words.ts";
 const MAX_CHUNK = 2 ** 20;
 const MAX_PENDING = 2 ** 30;
 
-/** The part of a chunk that is spent while an owner answers: more tokens are leased before fewer are left. */
+/** A chunk lasts for about this many round trips to an owner. More tokens are leased before those of one are spent. */
 const ROUND_TRIPS_IN_CHUNK = 32;
 
 /** At least this part of the held tokens is given back, so that a few recalls get all. */
@@ -191,12 +191,12 @@ export class LeasedCounter {
     this.words.setCount(this.count);
   }
 
-  /** Gives back all held tokens that no request waits with, and wants none in advance for now. */
+  /** Gives back all held tokens that no waiting request needs, and wants none in advance for now. */
   giveBack(): void {
     this.giveBackPart({ wanted: this.held, share: 1 });
   }
 
-  /** Gives back the other nodes' share of the held tokens that no request waits with, and at least `wanted`. */
+  /** Gives back the other nodes' share of the held tokens that no waiting request needs, at least `wanted` of them. */
   giveBackPart({ wanted, share }: Pick<LeaseRecall, "wanted" | "share">): void {
     const spare = this.held - this.pending;
     this.#returned += this.words.take(
@@ -206,8 +206,8 @@ export class LeasedCounter {
   }
 
   /**
-   * Begins a new ask. The number of extra tokens follows the demand: it doubles if this is more than half a chunk within
-   * the horizon, and halves if it is much less.
+   * Begins a new ask. The number of extra tokens follows the demand: it doubles if the demand within
+   * the horizon is more than half a chunk, and halves if it is less than an eighth.
    *
    * @param isDemand Whether the node needs tokens. Otherwise, the ask only reports the account and reads the total
    */
