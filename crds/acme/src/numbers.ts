@@ -2,8 +2,8 @@
 import type { AcmeNumbers, AcmeStatus, EndedOrder } from "@sluice/model";
 import type { OrderedCertificate } from "./types.ts";
 
-/** Certificates with metrics of their own. */
-export const MOST_NUMBERS = 10_000;
+/** Maximum number of certificates that metrics show. */
+export const MAX_IN_METRICS = 10_000;
 
 export const orderKindOf = ({ cert }: OrderedCertificate): EndedOrder["kind"] => (cert === null ? "first" : "renewal");
 

@@ -7,7 +7,7 @@ import {
   type EndedOrder,
 } from "@sluice/model";
 import { machineClock } from "./machine-clock.ts";
-import { MOST_NUMBERS, numbersOf, orderKindOf } from "./numbers.ts";
+import { MAX_IN_METRICS, numbersOf, orderKindOf } from "./numbers.ts";
 import { AcmeProblem } from "./problem.ts";
 import {
   configurationDigest,
@@ -160,7 +160,7 @@ class Orders implements AcmeOrders {
   }
 
   *numbers(): Generator<AcmeNumbers> {
-    for (const { certificate, status } of this.#followed.values().take(MOST_NUMBERS))
+    for (const { certificate, status } of this.#followed.values().take(MAX_IN_METRICS))
       if (status !== null) yield numbersOf(certificate, status);
   }
 

@@ -24,7 +24,7 @@ test("a certificate that is no longer ordered leaves no challenges, and one that
   );
 });
 
-test("challenges that nodes are still waiting for when their certificate is removed are removed afterwards", async (test) => {
+test("challenges that have not reached all nodes when their certificate is removed are removed afterwards", async (test) => {
   const ca = await startTestCa(test);
   const { storage, follow, unfollow } = startOrders(test, ca);
   const { promise: acknowledged, resolve: acknowledge } = Promise.withResolvers<void>();

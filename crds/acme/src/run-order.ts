@@ -18,7 +18,7 @@ export interface OrderRun {
   readonly clock: AcmeClock;
   /** Aborted when the process ends, or the certificate is no longer ordered. */
   readonly signal: AbortSignal;
-  /** Aborted when the process ends: the next one continues with the challenges. */
+  /** Aborted when the process ends: the next process continues with the same challenges. */
   readonly closing: AbortSignal;
   /** Stores the order before its next step; null: there is none. */
   readonly saveOrder: (order: AcmeState["order"]) => Promise<void>;
