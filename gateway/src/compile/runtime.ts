@@ -229,7 +229,7 @@ export interface PluginCandidate {
 export interface ConnectionPlugins {
   /** High priority first. */
   readonly steps: readonly PluginStep[];
-  /** Why every connection is closed, and the id of the plugin that causes it; null: it is not. */
+  /** Why every connection is closed, and the id of the plugin that causes it; null: connections are not closed. */
   readonly closed: { readonly plugin: string; readonly reason: string } | null;
 }
 

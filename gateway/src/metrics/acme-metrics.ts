@@ -19,7 +19,10 @@ export interface AcmeMetricsOptions {
 export interface AcmeMetrics {
   readonly counted: readonly MetricTable[];
   readonly read: readonly ReadTable[];
-  /** Shows the counter from now on, from 0, so that an alert on an increase sees the first event. Returns what counts. */
+  /**
+   * Shows the counter from now on, from 0, so that an alert on an increase sees the first event. Returns the function
+   * that counts an order.
+   */
   start(): (order: EndedOrder) => void;
 }
 

@@ -43,7 +43,8 @@ export class PluginLifecycle {
   /**
    * Removes the runtimes without exchanges from the list, so that the list is never longer than the number of runtimes
    * with exchanges. The instances that a removed runtime had to stop are stopped now, except those that the next older
-   * runtime of the list has, too. A connection of a day must not keep the instances of all changes of that day.
+   * runtime of the list has, too. Otherwise a connection that is open for a day would keep the instances of all changes
+   * of that day.
    */
   #release(): void {
     for (let at = this.#replaced.length - 1; at >= 0; at--) {

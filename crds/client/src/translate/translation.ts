@@ -62,8 +62,8 @@ export interface TranslateOptions {
    */
   readonly hasEntity?: (kind: "GraphQLDocuments", nameOrId: string) => boolean;
   /**
-   * The protocols of a Route, joined by commas; undefined: there is no such Route, or they are not a list. Absent: they
-   * may change later.
+   * The protocols of a Route, joined by commas; undefined: there is no such Route, or its protocols are not a list.
+   * Absent: the protocols of Plugins are not compared with those of their Routes.
    */
   readonly routeProtocols?: (namespace: string, name: string) => string | undefined;
   /** Whether a cross-namespace reference is allowed. */

@@ -70,8 +70,9 @@ class FreeChunks {
 const freeSmall = new FreeChunks(SMALL, 64);
 const freeLarge = new FreeChunks(LARGE, 16);
 
-/** Number of lengths of entries for which there is memory at first, and again after a queue that was longer than KEPT. */
+/** Number of entries whose lengths fit at first. */
 const FIRST_LENGTHS = 16;
+/** Above this number, the memory for lengths shrinks to FIRST_LENGTHS once no entry waits. */
 const KEPT_LENGTHS = 16_384;
 
 /**

@@ -247,7 +247,7 @@ export interface MessageInspector {
 
 /** Observes the text messages that an upstream sends over a WebSocket. They pass unchanged. */
 export interface MessageObserver {
-  /** Maximum bytes of a message. Larger messages, and those that arrive in thousands of parts, pass unobserved. */
+  /** Maximum bytes of a message. Larger messages, and those that arrive in more than 5,000 parts, pass unobserved. */
   readonly limit: number;
   /**
    * Called before the end of the message is passed on. An error is logged, and does not affect the message.
@@ -351,8 +351,9 @@ export interface Exchange {
    */
   mirror(request: MirroredRequest): void;
   /**
-   * Inspects the messages of the client, and observes those of the upstream, if the request opens a WebSocket. Without effect for other requests. Of several
-   * inspectors, the last one applies. Messages are not compressed: the upstream gets no Sec-WebSocket-Extensions.
+   * Inspects the messages of the client, and observes those of the upstream, if the request opens a WebSocket. Without
+   * effect for other requests. Of several inspectors, the last one applies. Messages are not compressed: the upstream
+   * gets no Sec-WebSocket-Extensions.
    */
   inspectMessages(inspector: MessageInspector): void;
   readonly timings: Timings;

@@ -19,7 +19,7 @@ const hashOf = (content: string | Buffer): string => hash("sha256", content);
 /** Bytes that are read at a time to compute a hash. */
 const PIECE = 131_072;
 
-/** Holds no more than a piece of the file, because the text of a large file has usually not changed. */
+/** Computes the hash of a file piece by piece: most reads find a file that has not changed, whose text is not needed. */
 class FileHash {
   #piece: Buffer | null = null;
 

@@ -18,7 +18,7 @@ export interface LookupsOptions {
   readonly isOwn: (resource: Resource) => boolean;
 }
 
-/** Those of a Route that sets none. */
+/** The protocols of a Route that sets none. */
 const DEFAULT_PROTOCOLS: readonly string[] = ["http", "https"];
 
 export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions) {
