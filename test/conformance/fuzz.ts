@@ -61,7 +61,7 @@ const countsOf = (tally: ReadonlyMap<string, number>): string =>
 
 const secondsSince = (began: number): string => ((performance.now() - began) / 1000).toFixed(1);
 
-/** Keeps a run that has passed, if the command says so. */
+/** Keeps a run that has passed, if `--record` is given. */
 function record(what: string, began: number, ran: number): void {
   const run: Omit<LongRun, "date" | "commit"> = { cases: ran, seed, seconds: Math.round(Number(secondsSince(began))) };
   if (values.record) keepLongRun(what, run);

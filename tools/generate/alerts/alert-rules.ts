@@ -138,7 +138,7 @@ export function alertRulesFor({ namespace, objective }: RuleOptions): Rules {
           "A Certificate that the gateway serves to clients was not renewed. If the time is negative, it has expired.",
         cure:
           "Renew the certificate, or repair the client that renews it, such as cert-manager. If Sluice orders it, the " +
-          "condition Issued of the Certificate or `order` of `GET /certificate-details/ID` has the CA's words, and " +
+          "condition Issued of the Certificate or `order` of `GET /certificate-details/ID` has the CA's error message, and " +
           "`sluice_acme_certificate_failures` the number of failed attempts. If the Secret has been renewed already, the " +
           "condition ResolvedRefs of the Certificate has the reason why the new content is not served.",
       },

@@ -67,7 +67,7 @@ These suites are too large to run with every change. \`npm run test:public\` run
 
 const longRuns = `## Long runs of random tests
 
-The random tests of \`npm test\` have few cases, and other ones in each run. \`npm run fuzz\` runs many, and \`npm run fuzz -- --record\` keeps the runs that pass. \`--only\`, \`--cases\` and \`--seed\` repeat one of them ([fuzz.ts](../../test/conformance/fuzz.ts)).`;
+The random tests of \`npm test\` have few cases, which differ between runs. \`npm run fuzz\` runs many, and \`npm run fuzz -- --record\` keeps the runs that pass. \`--only\`, \`--cases\` and \`--seed\` repeat one of them ([fuzz.ts](../../test/conformance/fuzz.ts)).`;
 
 const gatewayApi = `## Gateway API
 
