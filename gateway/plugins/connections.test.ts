@@ -258,7 +258,7 @@ describe("connections", () => {
       );
     });
 
-  it("are the concern of exactly the plugins that declare it", () => {
+  it("are handled by exactly these plugins", () => {
     const withPhases = [...Object.keys(logServers), "datadog", "prometheus", "statsd", "zipkin"];
     assert.deepEqual(
       builtInPlugins
