@@ -15,16 +15,16 @@ export class ClientTlsSocket extends TLSSocket {
     super(carrier, options);
     this.carrier = carrier;
     this.requestedName = requestedName;
-    this.on("close", dropListeners);
+    for (const socket of [this, carrier]) socket.on("close", dropListeners);
   }
 }
 
 /**
  * V8 frees closed TLS sockets only in full garbage collections. Without listeners, they do not keep the objects of the
- * HTTP connection alive until then.
+ * HTTP connection alive until then. Either of the two sockets may emit "close" first, so each drops only its own.
  */
-function dropListeners(this: ClientTlsSocket): void {
-  for (const socket of [this, this.carrier]) socket.removeAllListeners().on("error", ignoreError);
+function dropListeners(this: Socket): void {
+  this.removeAllListeners().on("error", ignoreError);
 }
 
 const ignoreError = (): void => undefined;
