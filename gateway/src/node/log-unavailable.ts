@@ -1,7 +1,7 @@
 /** Logs the routes, plugins and credentials that a document makes unavailable. Clients get no reason. */
 import { bucketDifferences, type Snapshot } from "@sluice/model/serving";
 import { NO_FLEET } from "../settings/peers.ts";
-import { newlyMissingDocuments } from "./log-missing-documents.ts";
+import { newlyMissingDocuments } from "./newly-missing-documents.ts";
 
 export interface UnavailableLog {
   readonly log: { warn(details: object, message: string): void };
