@@ -23,6 +23,16 @@ export function hostileSuite(engine: Engine): void {
       while ((await sendRaw(test, port, last)) === "");
     });
 
+    it("no longer counts connections whose TLS handshake has failed", { timeout: 10_000 }, async (test) => {
+      const { port, tlsPort } = await startRig(test, engine, {
+        certificates: {},
+        settings: { maxConnectionsPerAddress: 2 },
+      });
+      // OpenSSL refuses these bytes: the TLS connection closes before the TCP connection.
+      for (let count = 0; count < 2; count++) await sendRaw(test, tlsPort, GET);
+      while ((await sendRaw(test, port, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")) === "");
+    });
+
     it("closes connections beyond the limit at once, in total and per address", async (test) => {
       for (const settings of [{ maxConnections: 2 }, { maxConnectionsPerAddress: 2 }]) {
         const { port, proxy } = await startRig(test, engine, {
