@@ -152,8 +152,10 @@ describe("nodes of a fleet with real connections", () => {
     await crashing.member.close();
     publish(others);
     await waitFor(() => incomplete - handovers >= others.length, { what: "the end of the hand-over" });
-    const served = before + (await admitted(one, of, 2000));
-    assert.ok(served >= 1900 && served <= 2000 + byOwner, `${served}`);
+    const later = await admitted(one, of, 2000);
+    // The tokens that the owner held for its own requests are lost: those for the demand of 200 ms, here at most half of
+    // the 1800 that were left when it asked for them.
+    assert.ok(later > 0 && later <= 800 + byOwner, `${later}`);
   });
 
   it("connect to a peer again when a view gives it another address", async () => {

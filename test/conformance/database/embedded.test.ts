@@ -85,7 +85,8 @@ test("an embedded database does not block the event loop while it works", async 
     const done = working.then(() => true);
     const turn = () => new Promise<boolean>((resolve) => setImmediate(resolve, false));
     while (!(await Promise.race([done, turn()]))) turns++;
-    assert.ok(turns > 100, `${turns} turns of the event loop`);
+    // A blocked loop has one or two; usually there are about 900, and fewer if other tests need the processors.
+    assert.ok(turns > 10, `${turns} turns of the event loop`);
   } finally {
     await database.close();
   }
