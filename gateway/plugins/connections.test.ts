@@ -14,6 +14,7 @@ import {
 } from "../../test/plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../test/plugins/filled-configs.ts";
 import {
+  type ReceivedSpan,
   startDatagramServer,
   startLineServer,
   startLogCollector,
@@ -96,30 +97,18 @@ const metricCases: readonly (readonly ["statsd" | "datadog", Partial<EndedConnec
   ],
 ];
 
-interface Span {
-  readonly traceId: string;
-  readonly id: string;
-  readonly parentId?: string;
-  readonly name: string;
-  readonly kind: string;
-  readonly duration: number;
-  readonly remoteEndpoint?: object;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly annotations?: readonly { readonly value: string; readonly timestamp: number }[];
-}
-
 /** The spans that a Zipkin server receives for a connection. */
 async function spansOf(
   test: TestContext,
   connection: Partial<EndedConnection>,
   config: object = {},
-): Promise<readonly Span[]> {
+): Promise<readonly ReceivedSpan[]> {
   const { received, origin } = await startLogCollector(test, (response) => response.writeHead(202).end());
   const all = { http_endpoint: `http://${origin}/`, sample_ratio: 1, ...config };
   const { addConnection, stop } = startLogging(test, "zipkin", all);
   addConnection(connection);
   await stop();
-  return received.flatMap(({ body }) => JSON.parse(body) as Span[]);
+  return received.flatMap(({ body }) => JSON.parse(body) as ReceivedSpan[]);
 }
 
 const RECORD = '{"session":{"received":5}}';

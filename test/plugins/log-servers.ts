@@ -17,6 +17,21 @@ import {
 } from "./fake-exchange.ts";
 import { withConfigDefaults } from "./filled-configs.ts";
 
+/** A span as zipkin sends it (Zipkin API v2). */
+export interface ReceivedSpan {
+  readonly traceId: string;
+  readonly id: string;
+  readonly parentId?: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly timestamp: number;
+  readonly duration: number;
+  readonly localEndpoint: object;
+  readonly remoteEndpoint?: object;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly annotations?: readonly { readonly value: string; readonly timestamp: number }[];
+}
+
 /** Starts a server on a free port of this machine, and resolves with the port. */
 export async function listenTcp(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -9,21 +9,7 @@ import {
   pluginInstance,
 } from "../../../test/plugins/fake-exchange.ts";
 import { configViolations, withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
-import { startLogCollector } from "../../../test/plugins/log-servers.ts";
-
-interface Span {
-  readonly traceId: string;
-  readonly id: string;
-  readonly parentId?: string;
-  readonly name: string;
-  readonly kind: string;
-  readonly timestamp: number;
-  readonly duration: number;
-  readonly localEndpoint: object;
-  readonly remoteEndpoint?: object;
-  readonly tags: Readonly<Record<string, string>>;
-  readonly annotations?: readonly { readonly value: string; readonly timestamp: number }[];
-}
+import { type ReceivedSpan, startLogCollector } from "../../../test/plugins/log-servers.ts";
 
 const trace = "0af7651916cd43dd8448eb211c80319c";
 const span = "b7ad6b7169203331";
@@ -53,7 +39,7 @@ async function traced(context: TestContext, config: object, options: FakeExchang
   instance.log?.(exchange);
   await instance.stop?.();
   const requests = received.map(({ url, headers }) => [url, headers["content-type"]]);
-  return { exchange, requests, spans: received.flatMap(({ body }) => JSON.parse(body) as Span[]) };
+  return { exchange, requests, spans: received.flatMap(({ body }) => JSON.parse(body) as ReceivedSpan[]) };
 }
 
 describe("zipkin", () => {
@@ -190,7 +176,7 @@ describe("zipkin", () => {
     const instance = pluginInstance("zipkin", config, fakeContext({ plugin: "zipkin" }));
     instance.log?.(fakeExchange({ timings: { started: 1, ended: 2 }, status: 401 }));
     await instance.stop?.();
-    const names = received.flatMap(({ body }) => (JSON.parse(body) as Span[]).map(({ name }) => name));
+    const names = received.flatMap(({ body }) => (JSON.parse(body) as ReceivedSpan[]).map(({ name }) => name));
     assert.deepEqual(names, ["GET (proxy)", "GET"]);
   });
 
