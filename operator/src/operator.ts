@@ -1,7 +1,7 @@
 /** The operator as stages: watch -> derive -> translate -> publish -> acme -> status, and the listener. */
 import type { AddressInfo } from "node:net";
 import type { ResourceClient, RevisionStorage, StateBackend } from "@sluice/crds";
-import type { AcmeNumbers } from "@sluice/model";
+import type { AcmeGauges } from "@sluice/model";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { createAcmeAccounts } from "./acme/accounts.ts";
@@ -204,7 +204,7 @@ function createStages(options: StagesOptions) {
       ...reporting,
       ...ordering,
       ...{ accounts, stored: orders },
-      onOrder: createOrderMetrics(shared.metrics.registry, (): Iterable<AcmeNumbers> => acme?.numbers() ?? []),
+      onOrder: createOrderMetrics(shared.metrics.registry, (): Iterable<AcmeGauges> => acme?.gauges() ?? []),
     });
   const status = createStatusStage({ ...reporting, watch: derived, acme: acme ?? disabledAcme });
   const deployments = nodeDeployment && createFleetDeployments({ ...shared, template: nodeDeployment });

@@ -1,13 +1,13 @@
 /** Follows certificates, and orders each when it is needed: one order at a time for a certificate, few in total. */
 import {
   type AcmeErrorText,
-  type AcmeNumbers,
+  type AcmeGauges,
   type AcmeStatus,
   certificateDetails,
   type EndedOrder,
 } from "@sluice/model";
+import { gaugesOf, MAX_IN_METRICS, orderKindOf } from "./gauges.ts";
 import { machineClock } from "./machine-clock.ts";
-import { MAX_IN_METRICS, numbersOf, orderKindOf } from "./numbers.ts";
 import { AcmeProblem } from "./problem.ts";
 import {
   configurationDigest,
@@ -66,7 +66,7 @@ export interface AcmeOrders {
   /** Null: no such certificate is followed, or its state has not been read yet. */
   status(id: string): AcmeStatus | null;
   /** The certificates that are followed and whose state has been read, at most 10,000. */
-  numbers(): Iterable<AcmeNumbers>;
+  gauges(): Iterable<AcmeGauges>;
   /** Stops at the next step. The stored states let another process continue the orders. */
   close(): Promise<void>;
 }
@@ -159,9 +159,9 @@ class Orders implements AcmeOrders {
     return this.#followed.get(id)?.status ?? null;
   }
 
-  *numbers(): Generator<AcmeNumbers> {
+  *gauges(): Generator<AcmeGauges> {
     for (const { certificate, status } of this.#followed.values().take(MAX_IN_METRICS))
-      if (status !== null) yield numbersOf(certificate, status);
+      if (status !== null) yield gaugesOf(certificate, status);
   }
 
   async close(): Promise<void> {

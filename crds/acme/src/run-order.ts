@@ -82,7 +82,8 @@ async function validate(run: OrderRun, order: Order): Promise<void> {
     challenge: wantedChallenge(run, authorization),
   }));
   const published = await Promise.all(challenges.map((each) => publishedChallenge(session, each)));
-  // The challenges must not arrive after their removal: only the end of the process interrupts the wait for nodes.
+  // Only the end of the process interrupts this wait for nodes: otherwise, challenges could reach nodes after their
+  // removal.
   await unlessAborted(storage.publishChallenges(certificate.id, published), closing);
   signal.throwIfAborted();
   for (const { challenge } of challenges) await session.startValidation(challenge);

@@ -30,7 +30,7 @@ export interface TestCa {
   }[];
   /** The problem of the validation; null: names are valid. */
   validationProblem: object | null;
-  /** Whether validations end. */
+  /** Whether the CA finishes validations. False: they stay pending. */
   validates: boolean;
   /** The suggested window of renewal; null: the CA has none. */
   renewalWindow: { start: string; end: string } | null;

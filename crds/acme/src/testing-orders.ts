@@ -99,7 +99,7 @@ export interface TestOrders {
   readonly statuses: AcmeStatus[];
   /** Follows this certificate; a new pair is followed as soon as it is stored. */
   follow(members?: Partial<OrderedCertificate>): void;
-  /** Follows no certificate. */
+  /** Stops following all certificates. */
   unfollow(): void;
   close(): Promise<void>;
 }

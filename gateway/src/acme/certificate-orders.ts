@@ -1,7 +1,7 @@
 /** The part of a node that orders certificates. */
 import type { AcmeOrders, AcmeOrdersOptions, OrderedCertificate } from "@sluice/acme";
 import type { AcmeOptions } from "@sluice/acme/options";
-import type { AcmeNumbers } from "@sluice/model/serving";
+import type { AcmeGauges } from "@sluice/model/serving";
 
 export { acmeOptionsOf } from "@sluice/acme/options";
 
@@ -9,7 +9,7 @@ export interface CertificateOrders {
   /** The certificates to order, after each change of them. */
   follow(certificates: readonly OrderedCertificate[]): void;
   /** For metrics; empty while another process orders. */
-  numbers(): Iterable<AcmeNumbers>;
+  gauges(): Iterable<AcmeGauges>;
   close(): Promise<void>;
 }
 

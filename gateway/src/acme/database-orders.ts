@@ -80,7 +80,7 @@ export function createDatabaseOrders({
         timer = setInterval(renewSoon, INTERVAL);
       }
     },
-    numbers: () => orders?.numbers() ?? [],
+    gauges: () => orders?.gauges() ?? [],
     async close() {
       stopped = true;
       clearInterval(timer);

@@ -1,6 +1,6 @@
 /** Follows the certificates that a node serves, and starts to order once one of them has `acme`. */
 import type { AcmeOptions } from "@sluice/acme/options";
-import type { AcmeNumbers, EndedOrder, Snapshot } from "@sluice/model/serving";
+import type { AcmeGauges, EndedOrder, Snapshot } from "@sluice/model/serving";
 import type { SourceLog } from "../sources/source.ts";
 import type { CertificateOrders } from "./certificate-orders.ts";
 import { OrderedCertificates } from "./ordered-certificates.ts";
@@ -39,8 +39,8 @@ export class NodeOrders {
   }
 
   /** The certificates that this process orders, for metrics. */
-  numbers(): Iterable<AcmeNumbers> {
-    return this.#orders?.numbers() ?? [];
+  gauges(): Iterable<AcmeGauges> {
+    return this.#orders?.gauges() ?? [];
   }
 
   /** Called after each snapshot that the node serves. */

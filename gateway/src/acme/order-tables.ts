@@ -79,10 +79,10 @@ export async function writeAcmeChallenges(
   });
 }
 
-/** Forgets the orders of certificates that are no longer ordered. Nodes no longer answer their challenges. */
+/** Deletes the orders of certificates that are no longer ordered. Nodes then stop answering their challenges. */
 export async function deleteOldAcmeOrders(database: Database): Promise<void> {
   const isOld = "certificate_id not in (select id from certificates where acme is not null)";
-  // Nodes learn of this change, and not of the deletion.
+  // Triggers of the database tell nodes of updated challenges, but not of deleted rows.
   await database.query(`update acme_orders set challenges = null where challenges is not null and ${isOld}`);
   await database.query(`delete from acme_orders where ${isOld}`);
 }

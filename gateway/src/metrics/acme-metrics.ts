@@ -1,5 +1,5 @@
 /** The metrics of certificates that a node orders from CAs (ACME). Other nodes have no series. */
-import type { AcmeNumbers, EndedOrder } from "@sluice/model/serving";
+import type { AcmeGauges, EndedOrder } from "@sluice/model/serving";
 import type { MetricSample, MetricTable, ReadTable } from "./table.ts";
 
 export interface AcmeMetricsOptions {
@@ -12,8 +12,8 @@ export interface AcmeMetricsOptions {
     labelNames: readonly string[],
     read: () => Iterable<MetricSample>,
   ) => ReadTable;
-  /** The certificates that this node orders, at every scrape. */
-  readonly certificates: () => Iterable<AcmeNumbers>;
+  /** The certificates that this node orders. Called at every scrape. */
+  readonly certificates: () => Iterable<AcmeGauges>;
 }
 
 export interface AcmeMetrics {
@@ -34,7 +34,7 @@ export function createAcmeMetrics({ counter, gauge, certificates }: AcmeMetricsO
   );
   const ofCertificates = (name: string, help: string, member: "expires" | "renewal" | "failures") =>
     gauge(name, help, ["certificate"], function* () {
-      for (const numbers of certificates()) yield [[numbers.id], numbers[member]];
+      for (const gauges of certificates()) yield [[gauges.id], gauges[member]];
     });
   return {
     counted: [orders],

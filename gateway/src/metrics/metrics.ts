@@ -1,7 +1,7 @@
 /** The metrics of a node, in Prometheus text format. One instance per node; nothing is global. */
 
 import { isDeepStrictEqual } from "node:util";
-import type { AcmeNumbers } from "@sluice/model/serving";
+import type { AcmeGauges } from "@sluice/model/serving";
 import type {
   CounterMetric,
   CounterMetricOptions,
@@ -69,7 +69,7 @@ export interface MetricReadings {
   targets(): Iterable<TargetHealthSample>;
   certificates(): Iterable<ServedCertificate>;
   /** The certificates that this node orders. */
-  orderedCertificates(): Iterable<AcmeNumbers>;
+  orderedCertificates(): Iterable<AcmeGauges>;
   /** Unix seconds until which the OCSP response of each certificate is valid; 0: there is none. */
   stapledResponses(): Iterable<readonly [certificate: string, expires: number]>;
   /** Unix seconds at which the certificate of the push listener expires; null: it has none. */

@@ -70,7 +70,7 @@ const refuseOrders: OpenOrders = async ({ log }) => ({
     if (named.length > 0)
       log.error({ certificates: named }, `certificates with acme cannot be ordered: set ${names.acmeFolder.variable}`);
   },
-  numbers: () => [],
+  gauges: () => [],
   async close() {},
 });
 

@@ -230,7 +230,7 @@ export async function startGateway({ settings, log, ...given }: GatewayOptions):
     targets: () => (showsTargets(served) ? targetHealthSamples(workers.balancers()) : []),
     certificates: () => expiries.served(),
     stapledResponses: () => ocsp.expiries(),
-    orderedCertificates: () => orders?.numbers() ?? [],
+    orderedCertificates: () => orders?.gauges() ?? [],
     pushCertificate() {
       const certificate = source.ownCertificate?.() ?? null;
       return certificate === null ? null : certificateExpiry(certificate);

@@ -1,5 +1,5 @@
 /** The metrics of certificates that this operator orders from CAs. They have the names of those of nodes. */
-import type { AcmeNumbers, EndedOrder } from "@sluice/model";
+import type { AcmeGauges, EndedOrder } from "@sluice/model";
 import { Counter, Gauge, type Registry } from "prom-client";
 
 /**
@@ -8,7 +8,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
  */
 export function createOrderMetrics(
   registry: Registry,
-  certificates: () => Iterable<AcmeNumbers>,
+  certificates: () => Iterable<AcmeGauges>,
 ): (order: EndedOrder) => void {
   const registers = [registry];
   const orders = new Counter({
@@ -39,7 +39,7 @@ export function createOrderMetrics(
   for (const [name, help, member] of gauges) {
     const collect = function (this: Gauge) {
       this.reset();
-      for (const numbers of certificates()) this.set({ certificate: numbers.name }, numbers[member]);
+      for (const values of certificates()) this.set({ certificate: values.name }, values[member]);
     };
     new Gauge({ name, help, labelNames: ["certificate"], registers, collect });
   }

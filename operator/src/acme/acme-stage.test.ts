@@ -71,7 +71,7 @@ async function scene(context: TestContext) {
   const registry = new Registry();
   const stage = createAcmeStage({
     ...shared,
-    onOrder: createOrderMetrics(registry, () => stage.numbers()),
+    onOrder: createOrderMetrics(registry, () => stage.gauges()),
     publish: {
       progress,
       publisher: {
@@ -99,7 +99,7 @@ async function scene(context: TestContext) {
           run.followed = certificates;
         },
         status: (id) => run.statuses.get(id) ?? null,
-        numbers: () => run.followed.map(({ id, name }) => ({ id, name, expires: 0, renewal: 0, failures: 1 })),
+        gauges: () => run.followed.map(({ id, name }) => ({ id, name, expires: 0, renewal: 0, failures: 1 })),
         async close() {
           run.closed = true;
         },

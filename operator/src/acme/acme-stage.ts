@@ -4,7 +4,7 @@
  */
 import type { AcmeOrders, AcmeOrdersOptions, AcmeStorage } from "@sluice/acme";
 import { type Condition, Conflict, namespacedName, type Resource, type ResourceClient, refKey } from "@sluice/crds";
-import type { AcmeNumbers, AcmeStatus, EndedOrder } from "@sluice/model";
+import type { AcmeGauges, AcmeStatus, EndedOrder } from "@sluice/model";
 import type { Logger } from "pino";
 import { createEmitter, type Output } from "../emitter.ts";
 import type { PublishedDocument, PublishStage } from "../publish/publish-stage.ts";
@@ -46,7 +46,7 @@ export interface AcmeStage {
   /** The condition `Issued`; undefined: the resource has no `acme`. */
   conditionOf(resource: Resource): Condition | undefined;
   /** For metrics; empty unless this operator leads. */
-  numbers(): Iterable<AcmeNumbers>;
+  gauges(): Iterable<AcmeGauges>;
   /** Ends the orders in progress. The next leader continues them. */
   close(): Promise<void>;
 }
@@ -229,7 +229,7 @@ export function createAcmeStage(options: AcmeStageOptions): AcmeStage {
       if (!finding) return before ?? { type: ISSUED, observedGeneration, ...PENDING };
       return { type: ISSUED, observedGeneration, ...finding };
     },
-    numbers: () => running?.orders.numbers() ?? [],
+    gauges: () => running?.orders.gauges() ?? [],
     async close() {
       stop();
       await Promise.all(ending);

@@ -26,17 +26,17 @@ export interface AcmeStatus {
   readonly error: AcmeErrorText | null;
 }
 
-/** For metrics: an order that has ended with a certificate, or an attempt that has failed. */
+/** What metrics count: an order that has ended with a certificate, or an attempt that has failed. */
 export interface EndedOrder {
   /** Renewal: there was a certificate before, whatever its origin. */
   readonly kind: "first" | "renewal";
   readonly result: "issued" | "failed";
 }
 
-/** For metrics: the state of a certificate in numbers. */
-export interface AcmeNumbers {
+/** The values of the metrics of a certificate. */
+export interface AcmeGauges {
   readonly id: string;
-  /** For log lines, such as `shop/tls`. */
+  /** As in log lines, such as `shop/tls`. */
   readonly name: string;
   /** Unix time in seconds at which the certificate expires; 0: there is none. */
   readonly expires: number;
