@@ -20,7 +20,7 @@ import {
   certificateDetailsBody,
   createCertificateWarnings,
 } from "./certificate-warnings.ts";
-import { documentWarnings } from "./document-warnings.ts";
+import { graphqlDocumentWarnings } from "./graphql-document-warnings.ts";
 import { protocolWarnings } from "./protocol-warnings.ts";
 import { withoutSecrets } from "./resource-secrets.ts";
 
@@ -47,7 +47,7 @@ export const problemRoutes = ({ store, settings }: Pick<AdminContext, "store" | 
           // No error if the store cannot be read: GET /status reports that.
           const lists = await Promise.all([
             certificateWarnings().catch(() => []),
-            hasConditions(settings) ? [] : documentWarnings(store).catch(() => []),
+            hasConditions(settings) ? [] : graphqlDocumentWarnings(store).catch(() => []),
             hasConditions(settings) ? [] : protocolWarnings(store).catch(() => []),
           ]);
           const warnings = lists.flat();

@@ -5,7 +5,7 @@ import { parseTargetAddress } from "../../balance/target-state.ts";
 import type { Effect } from "../../stores/store.ts";
 import type { WarningHeaders } from "../context.ts";
 import type { EntityReader } from "../requests.ts";
-import { documentWarningsOf } from "./document-warnings.ts";
+import { graphqlDocumentWarningsOf } from "./graphql-document-warnings.ts";
 
 /** The value is one or more warnings, separated by `; `. */
 export const WARNING_HEADER = "X-Sluice-Warning";
@@ -30,7 +30,7 @@ export function createWarnings(store: EntityReader, reasonToRefuse: ReasonToRefu
   return async (effects): ReturnType<WarningHeaders> => {
     const [found, ofDocuments] = await Promise.all([
       Promise.all(effects.map(warningOf)),
-      documentWarningsOf(effects, store),
+      graphqlDocumentWarningsOf(effects, store),
     ]);
     const all = [...found.filter((warning) => warning !== null), ...ofDocuments];
     const [first] = all;

@@ -4,7 +4,7 @@ import { readCollection } from "../../stores/read-all.ts";
 import type { Store } from "../../stores/store.ts";
 import type { ServedWarning } from "./certificate-warnings.ts";
 
-export async function documentWarnings(store: Pick<Store, "list">): Promise<readonly ServedWarning[]> {
+export async function graphqlDocumentWarnings(store: Pick<Store, "list">): Promise<readonly ServedWarning[]> {
   const plugins = await readCollection(store, "plugins");
   const naming = plugins.filter((plugin) => plugin.enabled && missingGraphqlDocuments(plugin, () => false) !== null);
   if (naming.length === 0) return [];

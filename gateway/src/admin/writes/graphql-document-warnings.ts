@@ -16,7 +16,10 @@ import type { EntityReader } from "../requests.ts";
  *
  * @param effects Of writes that have been stored, or are only planned
  */
-export async function documentWarningsOf(effects: readonly Effect[], store: EntityReader): Promise<readonly string[]> {
+export async function graphqlDocumentWarningsOf(
+  effects: readonly Effect[],
+  store: EntityReader,
+): Promise<readonly string[]> {
   const documents = effects.filter(({ collection }) => collection === "graphql_documents");
   const added = new Set(documents.flatMap(({ after }) => keysOf(after)));
   const removed = new Set(documents.flatMap(({ before }) => keysOf(before))).difference(added);
