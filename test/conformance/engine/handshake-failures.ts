@@ -107,7 +107,7 @@ const failureCases: Readonly<Record<string, FailureCase>> = {
   "is too slow": {
     client: rawClient(begun, { waits: true }),
     serverName: null,
-    reason: /^it was not complete within 0.05 s$/,
+    reason: /^the handshake was not complete within 0.05 s$/,
     settings: { handshakeTimeout: 50 },
   },
 };

@@ -71,7 +71,7 @@ function createEngine(parts: EngineParts): ClientEngine {
     const documentPort = documentPortOf(socket);
     // A listener of the Gateway API has to accept gRPC without TLS.
     if (settings.cleartextHttp2 || documentPort !== null) detectProtocol(socket, documentPort);
-    else carry(socket, documentPort, false);
+    else attach(socket, documentPort, false);
   }
 
   function detectProtocol(socket: Socket, documentPort: number | null): void {
@@ -79,14 +79,14 @@ function createEngine(parts: EngineParts): ClientEngine {
       timeout: settings.headersTimeout,
       onKnown(isHttp2) {
         forget(first);
-        carry(socket, documentPort, isHttp2);
+        attach(socket, documentPort, isHttp2);
       },
       onClose: left,
     });
     add(first, documentPort);
   }
 
-  function carry(socket: Socket, documentPort: number | null, isHttp2: boolean): void {
+  function attach(socket: Socket, documentPort: number | null, isHttp2: boolean): void {
     if (socket.destroyed) return;
     const connection = isHttp2
       ? new ClientSession(context, socket, peerOf(socket))
@@ -104,7 +104,7 @@ function createEngine(parts: EngineParts): ClientEngine {
   return {
     server: createServer({ ...clientSockets(settings), allowHalfOpen: true }, serve),
     protocols: ["h2", "http/1.1"],
-    serveTls: (socket) => carry(socket, documentPortOf(socket), socket.alpnProtocol === "h2"),
+    serveTls: (socket) => attach(socket, documentPortOf(socket), socket.alpnProtocol === "h2"),
     counts() {
       const writing = [...connections].filter(({ isAnswering }) => isAnswering).length;
       return { active: connections.size, writing, requests };

@@ -230,7 +230,10 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       if (!receiveEncrypted(socket, bytes)) putBack();
     };
     readHeader(raw, () => {
-      timer = setTimeout(() => fail(`it was not complete within ${handshakeTimeout / 1000} s`), handshakeTimeout);
+      timer = setTimeout(
+        () => fail(`the handshake was not complete within ${handshakeTimeout / 1000} s`),
+        handshakeTimeout,
+      );
       readClientHello(raw, { onBytes, onHello, onTooLong: () => fail("the ClientHello is too long") });
     });
   });
@@ -319,7 +322,10 @@ function hasSameName(socket: ClientTlsSocket): boolean {
   return read === null && socket.getProtocol() !== "TLSv1.3" && socket.isSessionReused();
 }
 
-/** As in the extension of the ClientHello, without the length of the list. Node would make it for every connection. */
+/**
+ * Encodes the names as in the ALPN extension (RFC 7301 section 3.1), without the length of the list. Given a list of
+ * names, Node would encode it for every connection.
+ */
 const protocolList = (protocols: readonly string[]): Buffer | null =>
   protocols.length === 0
     ? null

@@ -98,7 +98,7 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
     this.#headers = plainLines(head.fields) ?? rawHeaders(head.fields);
     const keepAlive = headerOf(head.fields, "keep-alive");
     if (this.#connection !== null)
-      this.#connection.lifetime = keepAlive === undefined ? Number.POSITIVE_INFINITY : lifetimeOf(keepAlive);
+      this.#connection.maxIdleTime = keepAlive === undefined ? Number.POSITIVE_INFINITY : maxIdleTimeOf(keepAlive);
   }
 
   data(view: ByteView): void {
@@ -157,7 +157,7 @@ export class PluginHttpCall implements ConnectionWaiter, Http1ResponseListener {
 }
 
 /** Milliseconds for which a connection may stay idle, by the Keep-Alive header of the server. */
-function lifetimeOf(keepAlive: string): number {
+function maxIdleTimeOf(keepAlive: string): number {
   const [, seconds] = /(?:^|[\s,])timeout=(\d+)/i.exec(keepAlive) ?? [];
   return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - KEEP_ALIVE_MARGIN;
 }

@@ -166,14 +166,14 @@ for (const [method, attempts] of [
   });
 }
 
-const lifetimes: readonly (readonly [what: string, keepAlive: number, response: string])[] = [
+const idleTimes: readonly (readonly [what: string, keepAlive: number, response: string])[] = [
   ["the client does not keep connections", 0, OK],
   ["the server closes it", 5000, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"],
   ["the server keeps it for one second", 5000, "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nContent-Length: 0\r\n\r\n"],
   ["bytes follow the response", 5000, `${OK}more`],
 ];
 
-for (const [what, keepAlive, response] of lifetimes) {
+for (const [what, keepAlive, response] of idleTimes) {
   test(`a connection is not used again if ${what}`, async (context) => {
     const { origin, sockets } = await startServer(context, (socket) => socket.write(response));
     const client = openClient(context);

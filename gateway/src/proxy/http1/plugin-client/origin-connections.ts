@@ -80,7 +80,7 @@ export class OriginConnections implements ConnectionOwner {
       next.waiter.connected(connection);
       return;
     }
-    if (this.#lifetimeOf(connection) <= 0 || this.#idle.length >= MAX_IDLE) {
+    if (this.#maxIdleTimeOf(connection) <= 0 || this.#idle.length >= MAX_IDLE) {
       connection.destroy();
       return;
     }
@@ -143,16 +143,16 @@ export class OriginConnections implements ConnectionOwner {
     };
   }
 
-  #lifetimeOf(connection: UpstreamConnection): number {
-    return Math.min(this.#options.keepAlive, connection.lifetime);
+  #maxIdleTimeOf(connection: UpstreamConnection): number {
+    return Math.min(this.#options.keepAlive, connection.maxIdleTime);
   }
 
-  /** Closes the connections that have been idle for their lifetime, and starts the timer for the next one. */
+  /** Closes the connections that have been idle for as long as they may, and starts the timer for the next one. */
   #dropOld(): void {
     const now = performance.now();
     let next = Number.POSITIVE_INFINITY;
     for (const connection of [...this.#idle]) {
-      const left = connection.idleSince + this.#lifetimeOf(connection) - now;
+      const left = connection.idleSince + this.#maxIdleTimeOf(connection) - now;
       if (left > 0) next = Math.min(next, left);
       else {
         this.#idle.splice(this.#idle.indexOf(connection), 1);

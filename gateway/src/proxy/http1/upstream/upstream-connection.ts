@@ -72,7 +72,7 @@ export class UpstreamConnection {
   /** Start of the idle period by `performance.now()`. */
   idleSince = 0;
   /** Milliseconds for which it may stay idle, by the upstream's Keep-Alive header. */
-  lifetime = Number.POSITIVE_INFINITY;
+  maxIdleTime = Number.POSITIVE_INFINITY;
   /** Started by the listener, like `stall`. Both outlive requests, so that a request creates no timers. */
   readonly silence = new IdleTimer(() => this.#listener?.silent());
   readonly stall = new IdleTimer(() => this.#listener?.stalled());
