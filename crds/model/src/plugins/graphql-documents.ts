@@ -1,4 +1,4 @@
-/** The GraphQL documents that a config of the plugin graphql names. They need not exist when the plugin is written. */
+/** The GraphQL documents that a config of the plugin graphql names. A plugin can be created before its documents. */
 
 export interface MissingDocuments {
   /** The names or ids that no GraphQL documents have, in the order of the config. */

@@ -1,8 +1,11 @@
-/** Whether the protocols of a plugin match those of its route. A plugin may be written although they do not. */
+/**
+ * Whether the protocols of a plugin match those of its route. A plugin whose protocols match none can exist: files and
+ * custom resources may contain it, and the protocols of a route can change later.
+ */
 import { servedProtocols, streamProtocols } from "../entities/plugin.ts";
 import { pluginNamed } from "./index.ts";
 
-/** The protocols for which a plugin with these `protocols` is meant. */
+/** The protocols on which a plugin with these `protocols` acts, as far as it supports them. */
 export function coveredProtocols(name: unknown, protocols: readonly unknown[]): ReadonlySet<unknown> {
   // In Kong, the default of such a plugin lists the protocols of connections too.
   const isDefault = servedProtocols.every((protocol) => protocols.includes(protocol));
