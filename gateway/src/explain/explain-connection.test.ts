@@ -327,7 +327,7 @@ describe("the explanation of a connection", () => {
   const tls: DocumentListener = { name: "a/tls", port: 9443, public_port: 443, protocol: "tls", hostname: "a.example" };
   const listeners = [tls, { ...tls, name: "a/web", protocol: "https", hostname: "web.example" } as const];
   for (const [url, members, reason] of unknown)
-    it(`ends early: ${reason.source}`, async () => {
+    it(`has an unknown result, with the reason: ${reason.source}`, async () => {
       rig.serve({}, listeners);
       const explained = await rig.explain({ url: url(), ...members });
       assert.match(explained.unknown ?? "", reason);

@@ -87,12 +87,12 @@ const mismatches: readonly (readonly [
   [onListener({}), { ...toListener, serverName: null }, "host", "the client sends no server name"],
 ];
 for (const [members, arrival, attribute, reason] of mismatches)
-  test(`it is explained that ${reason}`, () => {
+  test(`a mismatch is explained: ${reason}`, () => {
     const { nearest, others } = explained(routesOf({ r: members }), arrivalOf(arrival));
     assert.deepEqual([nearest.map(({ mismatch }) => mismatch), others], [[{ attribute, reason }], 0]);
   });
 
-test("it is explained that the service of a route is disabled", () => {
+test("a route whose service is disabled does not match, with the name of the service", () => {
   const { nearest } = explained(routesOf({ r: {} }), arrivalOf(), { disabledService: () => "s" });
   assert.deepEqual(nearest[0]?.mismatch, { attribute: "service", reason: "the service s is disabled" });
 });
