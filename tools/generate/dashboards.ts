@@ -77,7 +77,7 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         },
       },
       {
-        title: "GraphQL operations that failed, also with status 200",
+        title: "GraphQL operations that failed, including those with status 200",
         unit: "ops",
         lines: {
           "{{service}} {{operation}} {{hash}}": rate(
@@ -88,7 +88,7 @@ export const dashboards: Readonly<Record<string, Dashboard>> = {
         },
       },
       {
-        title: "Time of GraphQL operations, 95 %",
+        title: "Duration of GraphQL operations, 95 %",
         unit: "s",
         lines: { "{{service}} {{operation}}": quantile(0.95, "sluice_graphql_duration_seconds", "service, operation") },
       },

@@ -64,7 +64,7 @@ export function ExplanationView({ explanation, heading }: ExplanationViewProps) 
               </span>
             </p>
           ) : (
-            <p>{unknown === null ? "The head of the request is invalid." : "No listener was found for it."}</p>
+            <p>{unknown === null ? "The head of the request is invalid." : "No listener was found for the URL."}</p>
           )}
         </Stop>
         <Stop tone={route ? "good" : "bad"} title={route ? "Route" : "No route matches"}>
