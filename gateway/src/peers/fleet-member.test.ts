@@ -7,7 +7,7 @@ import type { Counter, CounterResult } from "@sluice/plugin-sdk";
 import { waitFor } from "../../../tools/process/index.ts";
 import { makeAuthority, type TestAuthority } from "../../../tools/programs/certificates.ts";
 import { counterId } from "../counters/fleet/accounts.ts";
-import { HANDOVER_PATIENCE } from "../counters/fleet/fleet-clock.ts";
+import { HANDOVER_PATIENCE, OWNER_PATIENCE } from "../counters/fleet/fleet-clock.ts";
 import { LeaseWords } from "../counters/fleet/lessee/lease-words.ts";
 import { Ownership, ownershipHash } from "../counters/fleet/view.ts";
 import { FleetMember } from "./fleet-member.ts";
@@ -109,6 +109,22 @@ describe("nodes of a fleet with real connections", () => {
     const to = () => members[Math.random() < 0.9 ? 2 : Math.floor(Math.random() * 8)] ?? assert.fail();
     assert.equal(await admitted(to, counter("skewed", 5000), 6000), 5000);
     assert.equal(incomplete, 0);
+  });
+
+  it("do not take an owner for silent when their own event loop was blocked", async () => {
+    const of = counter("asked", 10);
+    const owner = new Ownership({ epoch, members: present.map(nameOf), leaving: [] }).ownerOf(
+      ownershipHash(counterId(of)),
+    );
+    const asking = present.find(({ name }) => name !== owner) ?? assert.fail();
+    const first = asking.member.take([of], "closed");
+    const end = performance.now() + OWNER_PATIENCE + 100;
+    while (performance.now() < end);
+    const results = await Promise.all([first, asking.member.take([of], "closed")]);
+    assert.deepEqual(
+      results.map(({ admitted }) => admitted),
+      [true, true],
+    );
   });
 
   it("serve exactly the limit while nodes join and shut down", async () => {

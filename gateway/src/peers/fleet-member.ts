@@ -19,8 +19,11 @@ export interface FleetMemberOptions extends Omit<PeerNetworkOptions, "onMessage"
   };
 }
 
-/** A tick that is later than this many milliseconds shows that the event loop was blocked, or the process suspended. */
-const STALL = 4 * RETRY;
+/**
+ * If a tick is later than this many milliseconds, the event loop was blocked, or the process was suspended. Peers do not
+ * count as silent meanwhile, because their messages were not read.
+ */
+const MAX_LATENESS = RETRY;
 /** Maximum milliseconds until the ends of windows are looked at again, because the clock may have been set. */
 const MAX_SLEEP = 60_000;
 
@@ -32,9 +35,9 @@ export class FleetMember {
   readonly #waiting = new Map<number, (result: CounterResult) => void>();
   #requests = 0;
   #willFlush = false;
-  /** The next tick while this node waits for other nodes. */
+  /** The next tick while this node waits for other nodes, and its time of `performance.now()`; Infinity: there is none. */
   #retry: NodeJS.Timeout | undefined;
-  #retryAt = 0;
+  #retryAt = Number.POSITIVE_INFINITY;
   /** The tick after the next end of a window, and the time of that end in Unix milliseconds. */
   #ending: NodeJS.Timeout | undefined;
   #nextEnd = Number.POSITIVE_INFINITY;
@@ -49,7 +52,11 @@ export class FleetMember {
     this.#network = network;
     this.#limiter = new FleetLimiter({
       self: options.self,
-      clock: { now: () => performance.now() - this.#stalled, wallTime: () => Date.now() },
+      clock: {
+        // A request or a message may come after such a time, but before the tick that is late.
+        now: () => Math.min(performance.now(), this.#retryAt + MAX_LATENESS) - this.#stalled,
+        wallTime: () => Date.now(),
+      },
       send(peer, message) {
         network.send(peer, message);
         options.events.onSend();
@@ -181,9 +188,8 @@ export class FleetMember {
       this.#retryAt = performance.now() + RETRY;
       this.#retry = setTimeout(() => {
         this.#retry = undefined;
-        // While this process cannot read messages, its peers do not count as silent.
-        const late = performance.now() - this.#retryAt;
-        if (late > STALL) this.#stalled += late;
+        this.#stalled += Math.max(0, performance.now() - this.#retryAt - MAX_LATENESS);
+        this.#retryAt = Number.POSITIVE_INFINITY;
         this.#tick();
       }, RETRY).unref();
     }

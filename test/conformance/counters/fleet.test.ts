@@ -99,6 +99,25 @@ it("a fleet counts amounts and requests together", async () => {
   assert.equal((await counters.incrementBelowLimit([one], config)).admitted, false);
 });
 
+it("a worker spends no tokens that were leased before the limit was lowered, each time", async () => {
+  const counters = new WorkerFleetCounters(new FleetCounters(peers[0] ?? assert.fail()));
+  const of = counter();
+  const admitted: number[] = [];
+  for (const [limit, requests] of [
+    [100_000, 2000],
+    [2010, 100],
+    [100_000, 90],
+    [2110, 100],
+  ] as const) {
+    admitted.push(0);
+    for (let sent = 0; sent < requests; sent++) {
+      const result = await counters.incrementBelowLimit([{ ...of, limit }], config);
+      if (result.admitted) admitted.push((admitted.pop() ?? 0) + 1);
+    }
+  }
+  assert.deepEqual(admitted, [2000, 10, 90, 10]);
+});
+
 it("a node lets requests wait for the first view of which it is a member, and a node that leaves hands its counters over", async () => {
   const [one, two] = peers;
   assert.ok(one && two);

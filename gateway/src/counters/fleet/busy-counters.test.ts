@@ -121,6 +121,23 @@ describe("nodes of a fleet", () => {
     assert.equal(fleet.tally(of).served, 120, "a raised limit holds at once");
   });
 
+  for (const [title, window, limit] of [
+    ["that were leased in the present window", 1, 730],
+    ["that were leased ahead for the next window", 2, 20],
+  ] as const)
+    it(`spend no tokens ${title} after the limit was lowered`, () => {
+      const { fleet, nodes } = eightNodes();
+      for (const node of nodes)
+        for (let sent = 1; sent <= 90; sent++)
+          fleet.queue.after(sent * 10, () => fleet.request(node, [secondOf(1, 10_000)]));
+      fleet.queue.runUntil(window * SECOND + (window === 1 ? 950 : 0));
+      assert.ok(nodes.every(({ node }) => node.sizes.leased === 2));
+      const lowered = secondOf(window, limit);
+      for (const node of nodes) for (let sent = 0; sent < 150; sent++) fleet.request(node, [lowered]);
+      fleet.queue.runUntil(fleet.queue.time + 200);
+      assert.equal(fleet.tally(lowered).served, limit);
+    });
+
   it("learn that no token is left from the owner, although they have not asked", () => {
     const { fleet, nodes } = eightNodes();
     const of = secondOf(1, 100);

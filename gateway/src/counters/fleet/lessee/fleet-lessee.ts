@@ -251,9 +251,7 @@ export class FleetLessee {
   #lease(counter: Counter): LeasedCounter {
     const known = this.#leases.get(counter);
     if (known !== undefined) {
-      // The owner refused by the limit of a former configuration.
-      if (counter.limit > known.counter.limit) known.refusedUntil = 0;
-      known.counter = counter;
+      if (known.configure(counter)) this.#giveBack(known);
       return known;
     }
     const lease = new LeasedCounter(counter, ++this.#generations, this.#options.slots?.allocate() ?? LeaseWords.own());

@@ -143,6 +143,15 @@ export class LeasedCounter {
     this.#granted = granted;
   }
 
+  /** The limit of the latest request holds. Returns whether the node holds tokens that were granted by a higher one. */
+  configure(counter: Counter): boolean {
+    const isLowered = counter.limit < this.counter.limit;
+    // The owner refused by the limit of a former configuration.
+    if (counter.limit > this.counter.limit) this.refusedUntil = 0;
+    this.counter = counter;
+    return isLowered && this.held > 0;
+  }
+
   /** The demand is expected to be that of the window before. */
   expect(before: LeasedCounter | undefined): void {
     if (before !== undefined) this.#chunk = Math.max(1, Math.min(before.#chunk, wholeLimit(this.counter)));

@@ -26,7 +26,7 @@ export type ControlLeases = Omit<LeasingCounters, "incrementBelowLimit" | "close
 interface KnownLease {
   words: LeaseWords;
   place: LeasePlace;
-  /** The limit for which the control thread refused requests. */
+  /** The limit of the latest request. */
   limit: number;
   /** As `CounterResult.previous`. */
   previous: number;
@@ -61,7 +61,9 @@ export class WorkerFleetCounters implements WindowCounters {
     const leases: KnownLease[] = [];
     for (const counter of counters) {
       const lease = this.#leases.get(counter);
-      if (lease === undefined) return undefined;
+      // The control thread must give back the tokens that were granted by a higher limit.
+      if (lease === undefined || counter.limit < lease.limit) return undefined;
+      if (counter.limit > lease.limit) Object.assign(lease, { limit: counter.limit, refusedUntil: 0 });
       leases.push(lease);
     }
     const amount = counters[0]?.amount ?? 1;
@@ -81,7 +83,7 @@ export class WorkerFleetCounters implements WindowCounters {
   #refuse(counters: readonly Counter[], leases: readonly KnownLease[], at: number): CounterResult | undefined {
     const [counter, lease] = [counters[at], leases[at]];
     if (counter === undefined || lease === undefined) return undefined;
-    if (performance.now() >= lease.refusedUntil || counter.limit > lease.limit) return undefined;
+    if (performance.now() >= lease.refusedUntil) return undefined;
     const counts = leases.map(({ words }) => words.count);
     if (lease.words.held <= 0) counts[at] = Math.max(counts[at] ?? 0, wholeLimit(counter));
     return { admitted: false, counts, ...previousOf(counters, leases) };
