@@ -60,7 +60,7 @@ describe("the labels of operations", () => {
     assert.equal(shown("G", 7), "(other) (other)");
   });
 
-  it("have very many labels for no sequence of invented names and documents", () => {
+  it("stay few, whatever names and documents a client invents", () => {
     const { shown } = start(10);
     const labels = new Set<string>();
     for (let number = 0; number < 5000; number++) labels.add(shown(`N${number % 50}`, number));

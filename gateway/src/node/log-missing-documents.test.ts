@@ -44,7 +44,7 @@ test("a plugin whose GraphQL documents do not exist is logged once, and again wh
   assert.deepEqual(logged(both, one), [missing("web")]);
 });
 
-test("the log line of a plugin that forwards other documents does not speak of 503", () => {
+test("the log line of a plugin that forwards other documents does not mention 503", () => {
   const { config, ...rest } = plugin;
   const effect = "the documents count as not trusted until they exist";
   for (const open of [

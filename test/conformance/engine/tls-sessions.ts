@@ -71,7 +71,7 @@ export function tlsSessionSuite(engine: Engine): void {
         }
       });
 
-      it(`keep the server name by which routes are chosen when they are resumed (${maxVersion})`, async (test) => {
+      it(`keep, when they are resumed, the server name by which routes are chosen (${maxVersion})`, async (test) => {
         const route: RigOptions["route"] = { protocols: ["https"], snis: ["a.example"], paths: null };
         const { tlsPort } = await startRig(test, engine, { upstream, certificates, route });
         const options = { maxVersion, servername: "a.example" } as const;

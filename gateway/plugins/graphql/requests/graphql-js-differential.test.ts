@@ -147,7 +147,7 @@ function countedByGraphqlJs(document: DocumentNode) {
 }
 
 describe("requests of GraphQL", () => {
-  it("are refused with GRAPHQL_PARSE_FAILED only if graphql-js cannot parse them, and never forwarded then", async () => {
+  it("are refused with GRAPHQL_PARSE_FAILED only if graphql-js cannot parse them, and are never forwarded in that case", async () => {
     await fc.assert(
       fc.asyncProperty(requests, async (request) => {
         const { code } = await readByPlugin(request);

@@ -214,7 +214,7 @@ const anyArrival = fc
   .map(({ serverName, ...rest }) => arrivalOf({ ...rest, serverName: rest.isTls ? serverName : null }));
 const byId = (all: readonly SnapshotRoute[]) => new Map(all.map((route) => [route.id, route]));
 
-test("the chosen route is that of the router, whatever the services that are disabled", () => {
+test("the chosen route is that of the router, whichever services are disabled", () => {
   fc.assert(
     fc.property(anyRoutes, anyArrival, fc.nat({ max: 255 }), fc.constantFrom(1, 20), (routes, arrival, mask, size) => {
       const router = StreamRouter.empty.with(bucketDifferences(new Map<string, SnapshotRoute>(), byId(routes)));

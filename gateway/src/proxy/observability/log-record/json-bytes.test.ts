@@ -43,7 +43,7 @@ const lines: readonly (readonly [text: string, start: number, end: number, conte
 ];
 
 for (const [text, start, end, content] of lines) {
-  test(`of the line ${JSON.stringify(text.slice(start))}, ${JSON.stringify(content)} is written`, () => {
+  test(`the line ${JSON.stringify(text.slice(start))} is written as ${JSON.stringify(content)}`, () => {
     let found = 0;
     const all = written(() => {
       found = output.line(text, start);
