@@ -119,7 +119,7 @@ const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 /** Maximum number of listeners in a fault. */
 const MAX_NAMES = 10;
 
-/** @param own The listeners of the port, which expect TLS and the URL has none, or the other way round */
+/** @param own The listeners of the port. They expect TLS while the URL has none, or the other way round */
 function missingListener(
   port: number,
   [own]: readonly StreamListenAddress[],
@@ -164,7 +164,7 @@ function decide(
   }).refusal();
   if (plugins.reason !== null) return { route, closed: null, upstream: null, unknown: plugins.reason };
   if (refused !== null) return close(refused);
-  // The node logs no line about it.
+  // As in the proxy, no line is logged about a connection that finds no target.
   if (!hasTarget(upstream)) return closed(gatewayErrors.noPeer.status, "no target accepts connections");
   const reason = targetRefusal(upstream, reasonToRefuse);
   if (reason !== null) return close({ status: gatewayErrors.upstreamDown.status, reason });

@@ -28,7 +28,7 @@ interface Chunk {
   waiting: number;
   /** Offset of the oldest entry that waits. */
   read: number;
-  /** Whether it has only one entry and is left to the garbage collector. */
+  /** Whether it has a single large entry, and is left to the garbage collector. */
   readonly isAlone: boolean;
 }
 
@@ -91,12 +91,13 @@ export class EntryMemory {
   #lengths = new Uint32Array(FIRST_LENGTHS);
   /** Index of the oldest entry's length. */
   #first = 0;
-  /** The chunks with waiting entries, in the order of these, except chunks of entries that are alone. */
+  /** The chunks with waiting entries, in the order of the entries. Large entries are in `#alone`. */
   #chunks: Chunk[] = [];
+  /** The chunks of large entries that wait, one for each entry. */
   readonly #alone: Chunk[] = [];
   /** The chunk to which entries are added; null: none. */
   #open: Chunk | null = null;
-  /** Number of entries, except those that are alone, that have not been freed. */
+  /** Number of entries that have not been freed, without large ones. */
   #entries = 0;
 
   /** @param length The number of the entry's bytes */

@@ -142,7 +142,7 @@ const weightOf = (endpoints: readonly Endpoint[] | null): number =>
     return weight | ofAddress | (port === null ? 0 : PORT);
   }, 0);
 
-/** What the priority adds up, the most important first. */
+/** The weights of the parts of a route's priority, the most important first. */
 const weights = { comesFirst: 256, sources: 16, destinations: 1 } as const;
 
 /** Server names, or sources together with destinations, come first; then the sources decide, then the destinations. */

@@ -76,7 +76,7 @@ export class UnacknowledgedClients {
     if (vanished.length === 0) return;
     const keys = new Set(vanished.map(keyOf));
     const ports = new Set(vanished.map(({ port }) => port));
-    // Node knows the client's port, and asks the kernel for the local port.
+    // The client's port is compared first: Node knows it, but asks the kernel for the local port.
     for (const socket of this.#sockets)
       if (ports.has(socket.remotePort ?? 0) && keys.has(keyOf(peerOfSocket(socket)))) socket.destroy();
   }

@@ -19,8 +19,8 @@ const MAX_TEMPLATES = 8;
 /** Maximum lines and characters of a head from which a template is made. */
 const MAX_LINES = 64;
 const MAX_CHARACTERS = 8192;
-/** A template is made of only one in so many heads that match none, because this takes as long as several records. */
-const PATIENCE = 32;
+/** Of the heads that match no template, one in this many becomes one: making it takes as long as several records. */
+const HEADS_PER_TEMPLATE = 32;
 
 /** Text of a head that repeats: the end of a line, complete lines, and the start of a line up to its value. */
 interface Literal {
@@ -148,7 +148,7 @@ export class HeadTemplates {
    * @param headers Flat list: name, value, name, value
    */
   learn(headers: readonly string[], rules: HeaderRules): void {
-    if (this.#unmatched++ % PATIENCE > 0) return;
+    if (this.#unmatched++ % HEADS_PER_TEMPLATE > 0) return;
     const names = headers.filter((_, at) => at % 2 === 0);
     const characters = headers.reduce((sum, { length }) => sum + length, 0);
     if (names.length === 0 || names.length > MAX_LINES || characters > MAX_CHARACTERS) return;
