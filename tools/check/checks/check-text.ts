@@ -63,7 +63,7 @@ const internalsFile = "gateway/src/proxy/sockets/node-internals.ts";
 const internals =
   /\b_(?:handle|events|readableState|writableState)\b|\bprocess\.binding\b|\binternalBinding\b|\bgetOwnPropertySymbols\b|--expose-internals/;
 
-/** Uses of Node's internals outside of their file: a new version of Node may lack them, and their file has a fallback. */
+/** Uses of Node's internals outside of their file, which has a fallback for versions of Node that lack them. */
 export function checkInternals(files: readonly CheckedFile[]): readonly Fault[] {
   return files
     .filter(({ path }) => /\.tsx?$/.test(path) && path !== internalsFile && !path.startsWith("tools/check/"))
