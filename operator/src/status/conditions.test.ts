@@ -11,6 +11,7 @@ const resource = (conditions?: readonly Condition[]): Resource => ({
 });
 const invalid: Problem = { condition: "Accepted", reason: "Invalid", message: "spec.paths: wrong" };
 const missing: Problem = { condition: "ResolvedRefs", reason: "ServiceNotFound", message: "there is no Service users" };
+const warning: Problem = { ...missing, reason: "ProtocolMismatch", isWarning: true };
 const done = { programmed: true, message: "" };
 const pending = { programmed: false, message: "Waiting for the nodes a." };
 
@@ -31,6 +32,14 @@ const cases: readonly (readonly [string, readonly Problem[], ProgrammedState, re
   ],
   ["that is invalid", [invalid], done, ["False Invalid", "True ResolvedRefs", "False Invalid"]],
   ["with a missing reference", [missing], done, ["True Accepted", "False ServiceNotFound", "False ServiceNotFound"]],
+  ["with a warning", [warning], done, ["True Accepted", "False ProtocolMismatch", "True Programmed"]],
+  ["with a warning and pending", [warning], pending, ["True Accepted", "False ProtocolMismatch", "Unknown Pending"]],
+  [
+    "with a warning, that is invalid",
+    [warning, invalid],
+    done,
+    ["False Invalid", "False ProtocolMismatch", "False Invalid"],
+  ],
   [
     "that is invalid and has a missing reference",
     [invalid, missing],

@@ -4,9 +4,9 @@ import type { Condition, Resource } from "@sluice/crds";
 export type ConditionType = "Accepted" | "ResolvedRefs";
 
 /**
- * A problem of a resource. Because of it, the resource is left out in whole or in part, is served in an earlier
- * version, or its requests are answered with 503. The problem becomes a condition with status False; Programmed is
- * False too.
+ * A problem of a resource. Unless it is only a warning, the resource is left out in whole or in part because of it, is
+ * served in an earlier version, or its requests are answered with 503. The problem becomes a condition with status
+ * False; Programmed is False too, except for warnings.
  */
 export interface Problem {
   readonly condition: ConditionType;
@@ -19,7 +19,13 @@ export interface Problem {
    * what is served.
    */
   readonly outcome?: string;
+  /** Whether the resource is served completely. */
+  readonly isWarning?: true;
 }
+
+/** The problems without warnings. */
+export const obstaclesOf = <Kind extends Pick<Problem, "isWarning">>(problems: readonly Kind[]): readonly Kind[] =>
+  problems.filter(({ isWarning }) => !isWarning);
 
 /** Whether the nodes have the revision that contains the resource. */
 export interface ProgrammedState {
@@ -53,7 +59,7 @@ function verdict(type: ConditionType, problems: readonly Problem[]): Omit<Condit
 }
 
 function programmed(problems: readonly Problem[], progress: ProgrammedState): Omit<Condition, "observedGeneration"> {
-  const [obstacle] = problems;
+  const [obstacle] = obstaclesOf(problems);
   if (obstacle) {
     const { reason, message, outcome } = obstacle;
     return { type: "Programmed", status: "False", reason, message: outcome ? `${message}; ${outcome}` : message };

@@ -79,6 +79,17 @@ test("after a restart the status of a resource shows whether its current generat
   }
 });
 
+test("after a restart a resource with a warning is still programmed, and one with another problem is not", () => {
+  for (const [one, expected] of [
+    [{ ...problem, isWarning: true }, true],
+    [problem, undefined],
+  ] as const) {
+    const { contained, programmed } = scene();
+    contained(resource(2, 2), 1, [one], true);
+    assert.equal(programmed(0), expected);
+  }
+});
+
 test("the status of a resource that appears after the first document is not trusted", () => {
   const { contained, programmed } = scene();
   contained(resource(3, 3), 2);

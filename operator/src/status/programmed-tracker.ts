@@ -4,7 +4,7 @@
  * becomes ready, and must not cause a status write for every resource.
  */
 import type { Resource } from "@sluice/crds";
-import type { Problem } from "./conditions.ts";
+import { obstaclesOf, type Problem } from "./conditions.ts";
 
 interface Entry {
   readonly uid: string | undefined;
@@ -49,7 +49,7 @@ export function createProgrammedTracker(now: () => number = () => performance.no
       // After a restart, the resource's own status shows whether it was acknowledged. After the first document, the
       // status is not evidence: a resource that reappears, for example with its namespace, may have been served before
       // but not now.
-      const programmed = isFirst && faults === "" && hasProgrammedCondition(resource);
+      const programmed = isFirst && obstaclesOf(problems).length === 0 && hasProgrammedCondition(resource);
       entries.set(key, { uid, generation, faults, revision, since: now(), programmed });
       return true;
     },

@@ -13,7 +13,7 @@ import type { OperatorSettings } from "../settings.ts";
 import { readsAllNamespaces } from "../start-checks.ts";
 import type { Owner, Translation } from "../translate/translation.ts";
 import type { WatchStage } from "../watch/watch-stage.ts";
-import { PLUGIN_MISSING, type Problem, REFERENCE_NOT_SERVED } from "./conditions.ts";
+import { obstaclesOf, PLUGIN_MISSING, type Problem, REFERENCE_NOT_SERVED } from "./conditions.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import { createProgrammedTracker } from "./programmed-tracker.ts";
 import { createProgrammedWaiters, type ProgrammedWaiters } from "./programmed-waiters.ts";
@@ -237,7 +237,7 @@ export function createStatusStage(options: StatusStageOptions): StatusStage {
   }
 
   function problemsOf(kind: Kind, namespace: string, name: string): WaitResponse["problems"] {
-    const own = content.problems.get(refKey({ kind, namespace, name })) ?? [];
+    const own = obstaclesOf(content.problems.get(refKey({ kind, namespace, name })) ?? []);
     const resource = kind === "Plugin" ? clusterState.Plugin.get(namespacedName(namespace, name)) : undefined;
     const missing = resource && missingPluginMessage(resource, lacking);
     const all = [...own, ...(missing === undefined ? [] : [{ reason: PLUGIN_MISSING, message: missing }])];

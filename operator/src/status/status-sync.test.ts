@@ -167,6 +167,14 @@ test("a problem is written at once, whatever revision the nodes run", () => {
   assert.deepEqual(look().said, []);
 });
 
+test("a warning is written with the state of the nodes, not before it is known", () => {
+  const { add, look, nodes } = scene();
+  add("a", [{ ...problem, isWarning: true }]);
+  assert.deepEqual(look(), { said: [], tooEarly: true, isCut: false });
+  nodes.acknowledged = 1;
+  assert.deepEqual(look().said, ["a True Every ready node serves it."]);
+});
+
 test("no status is written for deleted resources", () => {
   const { add, look, nodes, remove } = scene();
   add("a");

@@ -7,7 +7,7 @@ import { listFirstNames } from "@sluice/model";
 import type { Publisher } from "../publish/publisher.ts";
 import type { Owner } from "../translate/translation.ts";
 import type { ClusterState } from "../watch/cluster-state.ts";
-import { conditionsOf, type Problem } from "./conditions.ts";
+import { conditionsOf, obstaclesOf, type Problem } from "./conditions.ts";
 import type { ProgrammedTracker } from "./programmed-tracker.ts";
 import { PARALLEL_STATUS_WRITES, type StatusWriter } from "./status-writer.ts";
 
@@ -137,7 +137,8 @@ export function createStatusSync(options: StatusSyncOptions) {
         if (progress?.programmed) waitingForNodes.delete(key);
         else waitingForNodes.add(key);
         const isBulk = bulk.has(key) && now() - bulkSince < PENDING_GRACE_FOR_MANY;
-        if (own.length === 0 && (!progress || (isBulk && !progress.programmed))) {
+        const hasObstacle = obstaclesOf(own).length > 0;
+        if (!hasObstacle && (!progress || (isBulk && !progress.programmed))) {
           withheld.add(key);
           return;
         }
@@ -146,7 +147,7 @@ export function createStatusSync(options: StatusSyncOptions) {
         const state = { ...(progress ?? { programmed: false, message }), missing };
         const issued = issuedConditionOf(resource);
         const conditions = [...conditionsOf(resource, own, state), ...(issued ? [issued] : [])];
-        if (writer.ensure(owner, resource, conditions) && (progress?.programmed || own.length > 0)) settle(key);
+        if (writer.ensure(owner, resource, conditions) && (progress?.programmed || hasObstacle)) settle(key);
       };
       let left = MAX_PER_SYNC;
       const syncKeys = (keys: Set<string>, mayContinue: () => boolean): boolean => {

@@ -31,6 +31,7 @@ import { createUnservedUpstreams, type UnservedUpstreams } from "./fallback/unse
 import { backendEndpoints } from "./references/backend-endpoints.ts";
 import { createEndpointSliceIndex, type EndpointSliceIndex } from "./references/endpoint-slice-index.ts";
 import { createGrantIndex, type GrantIndex } from "./references/grant-index.ts";
+import { createServiceRouteIndex, type ServiceRouteIndex } from "./references/service-route-index.ts";
 import type { EntityTranslation, ResourceTranslation } from "./translate-resource.ts";
 import type { Owner, TranslatedEndpoints, Translation, TranslationItem } from "./translation.ts";
 
@@ -61,8 +62,8 @@ export interface TranslatedResource {
 /** The problems that an entity has by itself, without conflicts and references that are not served. */
 export const faultsOf = ({ violations }: EntityTranslation): readonly Problem[] =>
   violations.map((violation) => {
-    const { condition, reason } = violation;
-    return { condition, reason, message: describeResourceViolation(violation) };
+    const { condition, reason, isWarning } = violation;
+    return { condition, reason, message: describeResourceViolation(violation), ...(isWarning && { isWarning }) };
   });
 
 /** A translation, and the state from which it is continued incrementally. */
@@ -74,6 +75,7 @@ export interface FullTranslation {
   readonly unservedUpstreams: UnservedUpstreams;
   readonly slices: EndpointSliceIndex;
   readonly grants: GrantIndex;
+  readonly serviceRoutes: ServiceRouteIndex;
 }
 
 /** Returns a function that translates everything in steps. The cluster state must not change before the last step. */
@@ -98,7 +100,11 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
     const unservedUpstreams = createUnservedUpstreams();
     const slices = createEndpointSliceIndex(clusterState.EndpointSlice.values());
     const grants = createGrantIndex(clusterState.ReferenceGrant.values());
-    const found = lookups.lookupsIn(clusterState, grants);
+    const serviceRoutes = createServiceRouteIndex(
+      clusterState.Route.values(),
+      (route) => lookups.idOf(route) !== undefined,
+    );
+    const found = lookups.lookupsIn(clusterState, grants, serviceRoutes);
     /**
      * Functions that add the stand-ins for resources of a kind. They run after all valid entities of the kind, so that
      * the valid entities claim first.
@@ -248,6 +254,6 @@ export function createTranslateAll(cache: TranslationCache<ResourceTranslation>,
       problems: new BucketMap<readonly Problem[]>(hashOfText).with(reported),
       owners: new BucketMap<Owner>(hashOfText).with(owners),
     };
-    return { translation, resources: translated, interests, unservedUpstreams, slices, grants };
+    return { translation, resources: translated, interests, unservedUpstreams, slices, grants, serviceRoutes };
   };
 }

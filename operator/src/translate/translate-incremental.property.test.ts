@@ -70,6 +70,7 @@ const specs: Readonly<Record<string, fc.Arbitrary<Spec>>> = {
       maxLength: 2,
     }),
     methods: rarely(fc.constantFrom(["GET"], 5)),
+    protocols: some(fc.constantFrom(["http"], ["grpc"])),
   }),
   Consumer: fc.record({
     ...shared,
@@ -85,6 +86,7 @@ const specs: Readonly<Record<string, fc.Arbitrary<Spec>>> = {
     ...shared,
     plugin: fc.constantFrom("key-auth", "rate-limiting", "cors"),
     enabled: rarely(fc.constant(false)),
+    protocols: some(fc.constantFrom(["http"], ["grpc"])),
     config: fc.constantFrom({}, { minute: 5 }, { minute: "many" }),
     targetRefs: fc.oneof(
       fc.tuple(fc.constantFrom("Service", "Route", "Consumer"), ref).map(([kind, one]) => [{ kind, ...one }]),

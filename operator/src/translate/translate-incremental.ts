@@ -55,12 +55,12 @@ export function createTranslateIncremental(
   cache: TranslationCache<ResourceTranslation>,
   lookups: ResourceLookups,
 ) {
-  const { resources, interests, unservedUpstreams, slices, grants } = last;
+  const { resources, interests, unservedUpstreams, slices, grants, serviceRoutes } = last;
   let { translation } = last;
   const index = new DependencyIndex();
   for (const [key, part] of resources) index.add(key, dependenciesOf(part));
 
-  /** The keys of all changed dependencies. Updates the indexes of EndpointSlices and ReferenceGrants. */
+  /** The keys of all changed dependencies. Updates the indexes of EndpointSlices, ReferenceGrants and Routes. */
   function* changedDependencies(changed: ReadonlySet<string>, clusterState: ClusterState): Generator<string> {
     for (const key of changed) {
       const { kind, key: name } = parseRefKey(key);
@@ -70,6 +70,7 @@ export function createTranslateIncremental(
       else {
         yield key;
         if (kind === "GraphQLDocuments") yield entityNamesKey(kind);
+        if (kind === "Route") yield* serviceRoutes.set(name, clusterState.Route.get(name));
       }
     }
   }
@@ -87,7 +88,7 @@ export function createTranslateIncremental(
 
   function translateNow(resource: Resource | undefined, clusterState: ClusterState): TranslatedResource | undefined {
     if (!resource || lookups.idOf(resource) === undefined) return undefined;
-    const cached = cache.translate(resource, lookups.lookupsIn(clusterState, grants));
+    const cached = cache.translate(resource, lookups.lookupsIn(clusterState, grants, serviceRoutes));
     return { cached, createdAt: resource.metadata.creationTimestamp, isPlain: true };
   }
 

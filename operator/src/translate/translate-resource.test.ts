@@ -160,11 +160,11 @@ test("a Plugin that does not enforce its documents says that missing ones count 
 const protocolPlugin = (members: object = {}) => ({
   spec: { plugin: "file-log", config: { path: "/dev/null" }, targetRefs: [{ kind: "Route", name: "db" }], ...members },
 });
-const mismatched = (effect: string, protocols = "grpc, grpcs, http, https") => ({
+const mismatched = (effect: string, protocols = "grpc, grpcs, http, https", ofRoute = "tcp") => ({
   condition: "ResolvedRefs",
   reason: "ProtocolMismatch",
-  message: `spec.protocols: the protocols of the plugin (${protocols}) match none of the route's (tcp): ${effect}`,
-  outcome: "the rest of the resource is served",
+  message: `spec.protocols: the protocols of the plugin (${protocols}) match none of the route's (${ofRoute}): ${effect}`,
+  isWarning: true,
 });
 const [noEffect, closes] = [
   "the plugin has no effect on the route",
@@ -194,13 +194,53 @@ for (const [what, spec, expected] of [
     assert.deepEqual(problems.get("Plugin/default/log") ?? [], expected === null ? [] : [expected]);
   });
 
+for (const [what, routes, expected] of [
+  ["without Routes", [], null],
+  ["with a Route that has one of its protocols", [["tls"], ["https"]], null],
+  ["whose Routes all have other protocols", [["tls"], ["tcp"]], mismatched(noEffect, "grpc, grpcs, http, https")],
+] as const)
+  test(`a Plugin ${expected === null ? "has no problem" : "reports that it does not match"} on a Service ${what}`, () => {
+    const { put, run } = scene();
+    put("Service", "db", { spec: { url: "tcp://db.test:5432" } });
+    for (const [index, protocols] of routes.entries())
+      put("Route", `db-${index}`, {
+        spec: { protocols, snis: ["db.test"], destinations: [{ port: 1 }], serviceRef: { name: "db" } },
+      });
+    put("Route", "db-foreign", { spec: { protocols: ["http"], class: "other", serviceRef: { name: "db" } } });
+    put("Plugin", "log", protocolPlugin({ targetRefs: [{ kind: "Service", name: "db" }] }));
+    assert.deepEqual(run().problems.get("Plugin/default/log") ?? [], expected === null ? [] : [expected]);
+  });
+
+const reasonsOf = (translation: Translation) =>
+  (translation.problems.get("Plugin/default/log") ?? []).map(({ reason }) => reason);
+
+test("when Routes change incrementally, the problem of a Plugin whose protocols do not match changes too", () => {
+  const { clusterState, put, remove } = scene();
+  const translate = createTranslate({ homeNamespace: "default", class: "sluice" });
+  const tcp = { protocols: ["tcp"], destinations: [{ port: 1 }], serviceRef: { name: "users" } };
+  const http = { paths: ["/users"], serviceRef: { name: "users" } };
+  const target = (kind: string, name: string) => protocolPlugin({ targetRefs: [{ kind, name }] });
+  const seen: string[][] = [];
+  for (const kind of ["Route", "Service"]) {
+    put("Route", "users", { spec: http });
+    put("Plugin", "log", target(kind, "users"));
+    seen.push(reasonsOf(translate(clusterState)));
+    const follow = (name: string) => seen.push(reasonsOf(translate(clusterState, new Set([`Route/default/${name}`]))));
+    put("Route", "users", { spec: tcp });
+    follow("users");
+    put("Route", "more", { spec: http });
+    follow("more");
+    remove("Route", "more");
+    follow("more");
+  }
+  const mismatch = ["ProtocolMismatch"];
+  assert.deepEqual(seen, [[], mismatch, mismatch, mismatch, [], mismatch, [], mismatch]);
+});
+
 test("the problem of a Plugin whose protocols do not match follows those of its Route", () => {
   const { put, remove, run } = scene();
   put("Plugin", "log", protocolPlugin({ protocols: ["http"] }));
-  const reasons = () =>
-    run()
-      .problems.get("Plugin/default/log")
-      ?.map(({ reason }) => reason) ?? [];
+  const reasons = () => reasonsOf(run());
   const seen = [reasons()];
   for (const spec of [
     { protocols: ["tcp"], destinations: [{ port: 1 }] },

@@ -11,6 +11,8 @@ export interface ResourceViolation extends Violation {
   readonly reason: Reason;
   /** Whether the entity is served nevertheless, without the part that the violation is about. */
   readonly isPartial?: true;
+  /** Of partial violations: whether all parts are served nevertheless, so that the resource may be Programmed. */
+  readonly isWarning?: true;
 }
 
 /**
@@ -66,6 +68,12 @@ export interface TranslateOptions {
    * Absent: the protocols of Plugins are not compared with those of their Routes.
    */
   readonly routeProtocols?: (namespace: string, name: string) => string | undefined;
+  /**
+   * The different protocols of a Service's Routes, sorted: those of a Route joined by commas, and the Routes by
+   * semicolons. Undefined: the Service has no Route. Absent: the protocols of Plugins are not compared with those of
+   * their Services' Routes.
+   */
+  readonly serviceProtocols?: (namespace: string, name: string) => string | undefined;
   /** Whether a cross-namespace reference is allowed. */
   readonly isReferenceAllowed: (crossing: CrossNamespaceReference) => boolean;
   /** Other namespaces for whose routes the keys of this namespace's Consumers are valid. */

@@ -1,6 +1,6 @@
 /**
  * Plugins whose protocols match none of their route or, without a route, of their service's routes. In a cluster, the
- * condition ResolvedRefs of a Plugin with a Route reports them.
+ * condition ResolvedRefs of the Plugin reports them.
  */
 import { type Plugin, protocolMismatch, type Route } from "@sluice/model";
 import { readCollection } from "../../stores/read-all.ts";

@@ -1,5 +1,5 @@
 /** Describes the served part of a resource with problems, as the end of a sentence for its condition. Pure. */
-import type { Problem } from "../../status/conditions.ts";
+import { obstaclesOf, type Problem } from "../../status/conditions.ts";
 import type { ResourceTranslation } from "../translate-resource.ts";
 import type { Owner } from "../translation.ts";
 
@@ -27,8 +27,9 @@ export function servedOutcome(
   return entities[0]?.violations.every(({ isPartial }) => isPartial) ? REST_IS_SERVED : undefined;
 }
 
-/** The problems, with the outcome added to the first one. */
+/** The problems, with the outcome added to the first one that is not only a warning. */
 export function withOutcome(problems: readonly Problem[], outcome: string | undefined): readonly Problem[] {
-  const [first, ...others] = problems;
-  return first && outcome !== undefined ? [{ ...first, outcome }, ...others] : problems;
+  const [first] = obstaclesOf(problems);
+  if (first === undefined || outcome === undefined) return problems;
+  return problems.map((problem) => (problem === first ? { ...problem, outcome } : problem));
 }

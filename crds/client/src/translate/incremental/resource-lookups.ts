@@ -7,6 +7,9 @@ import type { TranslationLookups } from "./tracked-translation.ts";
 /** Lookups whose results depend on ReferenceGrants. */
 export type GrantLookups = Pick<TranslationLookups, "isReferenceAllowed" | "namespacesOpenTo">;
 
+/** Lookups whose results depend on all Routes. */
+export type ServiceRouteLookups = Pick<TranslationLookups, "serviceProtocols">;
+
 /** Resources by kind and `namespacedName`. A kind that is missing counts as empty. */
 export type ResourcesByKind = Readonly<Partial<Record<Kind, ReadonlyMap<string, Resource>>>>;
 
@@ -20,6 +23,12 @@ export interface LookupsOptions {
 
 /** The protocols of a Route that sets none. */
 const DEFAULT_PROTOCOLS: readonly string[] = ["http", "https"];
+
+/** The protocols of a Route, joined by commas; undefined: they are not a list. */
+export function protocolsOfRoute({ spec }: Resource): string | undefined {
+  const { protocols = DEFAULT_PROTOCOLS } = (spec ?? {}) as { readonly protocols?: unknown };
+  return Array.isArray(protocols) ? protocols.join() : undefined;
+}
 
 export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions) {
   const ids = new WeakMap<Resource, string>();
@@ -35,7 +44,11 @@ export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions) 
   }
 
   return {
-    lookupsIn: (resources: ResourcesByKind, grants: GrantLookups): TranslationLookups => ({
+    lookupsIn: (
+      resources: ResourcesByKind,
+      grants: GrantLookups,
+      serviceRoutes: ServiceRouteLookups = {},
+    ): TranslationLookups => ({
       resolve: (kind, namespace, name) => idOf(resources[kind]?.get(namespacedName(namespace, name))),
       read: (kind, namespace, name) => resources[kind]?.get(namespacedName(namespace, name)),
       hasEntity: (kind, nameOrId) =>
@@ -44,10 +57,9 @@ export function createResourceLookups({ homeNamespace, isOwn }: LookupsOptions) 
           .some((one) => isOwn(one) && (idOf(one) === nameOrId || identityOf(one, homeNamespace).key === nameOrId)),
       routeProtocols(namespace, name) {
         const route = resources.Route?.get(namespacedName(namespace, name));
-        if (!route || !isOwn(route)) return undefined;
-        const { protocols = DEFAULT_PROTOCOLS } = (route.spec ?? {}) as { readonly protocols?: unknown };
-        return Array.isArray(protocols) ? protocols.join() : undefined;
+        return route && isOwn(route) ? protocolsOfRoute(route) : undefined;
       },
+      ...(serviceRoutes.serviceProtocols && { serviceProtocols: serviceRoutes.serviceProtocols }),
       isReferenceAllowed: grants.isReferenceAllowed,
       namespacesOpenTo: grants.namespacesOpenTo,
     }),

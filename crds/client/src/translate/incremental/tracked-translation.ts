@@ -1,12 +1,12 @@
 /** A translation that records its lookups, so that callers can cache it until the result of one of them changes. */
-import { refKey } from "../../keys.ts";
+import { namespacedName, refKey } from "../../keys.ts";
 import type { Resource } from "../../resource.ts";
 import { type CheckedTranslation, translateToEntities } from "../translate.ts";
 import type { CrossNamespaceReference, TranslateOptions } from "../translation.ts";
 
 export type TranslationLookups = Pick<
   TranslateOptions,
-  "resolve" | "read" | "hasEntity" | "routeProtocols" | "isReferenceAllowed" | "namespacesOpenTo"
+  "resolve" | "read" | "hasEntity" | "routeProtocols" | "serviceProtocols" | "isReferenceAllowed" | "namespacesOpenTo"
 >;
 
 export interface TrackedTranslation {
@@ -19,6 +19,12 @@ export interface TrackedTranslation {
 
 /** The key of the names and ids on which `hasEntity` depends. */
 export const entityNamesKey = (kind: string): string => `Entity/${kind}`;
+
+/** The key on which `routeProtocols` of the Route (`namespace/name`) depends: its id may remain the same. */
+export const routeProtocolsKey = (route: string): string => `RouteProtocols/${route}`;
+
+/** The key of the Routes on which `serviceProtocols` of the Service (`namespace/name`) depends. */
+export const serviceProtocolsKey = (service: string): string => `ServiceProtocols/${service}`;
 
 /** The key of the ReferenceGrants on which `isReferenceAllowed` depends for targets in the namespace. */
 export const grantsIntoKey = (namespace: string): string => `ReferenceGrant/in/${namespace}`;
@@ -48,7 +54,9 @@ export function translateTracked(
     read: (kind, namespace, name) => record(refKey({ kind, namespace, name }), reading(kind, namespace, name)),
     hasEntity: (kind, name) => record(entityNamesKey(kind), finding(kind, name)),
     routeProtocols: (namespace, name) =>
-      record(refKey({ kind: "Route", namespace, name }), readingProtocols(namespace, name)),
+      record(routeProtocolsKey(namespacedName(namespace, name)), readingProtocols(namespace, name)),
+    serviceProtocols: (namespace, name) =>
+      record(serviceProtocolsKey(namespacedName(namespace, name)), readingServiceProtocols(namespace, name)),
     isReferenceAllowed: (crossing) => record(grantsIntoKey(crossing.to.namespace), allowing(crossing)),
     namespacesOpenTo(namespace) {
       record(grantsFromKey(namespace), opening(namespace));
@@ -84,6 +92,10 @@ const readingProtocols =
   (...of: Parameters<NonNullable<TranslationLookups["routeProtocols"]>>) =>
   (from: TranslationLookups) =>
     from.routeProtocols?.(...of);
+const readingServiceProtocols =
+  (...of: Parameters<NonNullable<TranslationLookups["serviceProtocols"]>>) =>
+  (from: TranslationLookups) =>
+    from.serviceProtocols?.(...of);
 const allowing = (crossing: CrossNamespaceReference) => (from: TranslationLookups) => from.isReferenceAllowed(crossing);
 const opening = (namespace: string) => (from: TranslationLookups) => from.namespacesOpenTo(namespace).join();
 

@@ -208,21 +208,27 @@ function documentsViolations({ own, options }: TranslatorInput): readonly Resour
 }
 
 /**
- * Protocols that match none of the Route. The Plugin is served nevertheless, because the Route may change later. Copies
- * for Routes that were derived from another resource are left out: the resource may have other Routes, which match.
+ * Protocols that match none of the Route or, without a Route, of the Service's Routes. The Plugin is served
+ * nevertheless, because the Routes may change later. Copies for Routes that were derived from another resource are left
+ * out: the resource may have other Routes, which match.
  */
 function protocolsViolations({ from, own, resource, options }: TranslatorInput): readonly ResourceViolation[] {
   const { protocols = servedProtocols, enabled } = (resource.spec ?? {}) as Members;
   if (!Array.isArray(protocols)) return [];
   if (options.audience !== "nodes" || enabled === false || "derived" in resource) return [];
   const refs = givenTargets(resource);
-  const route = (Array.isArray(refs) ? refs : []).filter(isTargetRef).find(({ kind }) => kind === "Route");
-  if (route === undefined) return [];
-  const { name, namespace = from.namespace } = route;
-  const to = { kind: "Route", namespace, name } as const;
-  if (crossNamespaceViolation(to, { from, path: [] }, options)) return [];
-  const ofRoute = options.routeProtocols?.(namespace, name)?.split(",") ?? null;
-  const message = ofRoute && protocolMismatch({ name: own.plugin, protocols }, ofRoute);
+  const targets = (Array.isArray(refs) ? refs : []).filter(isTargetRef);
+  const target = targets.find(({ kind }) => kind === "Route") ?? targets.find(({ kind }) => kind === "Service");
+  if (target === undefined) return [];
+  const { kind, name, namespace = from.namespace } = target;
+  if (crossNamespaceViolation({ kind, namespace, name }, { from, path: [] }, options)) return [];
+  if (kind === "Service" && options.resolve(kind, namespace, name) === undefined) return [];
+  const protocolsOf = kind === "Route" ? options.routeProtocols : options.serviceProtocols;
+  const mismatches = (protocolsOf?.(namespace, name)?.split(";") ?? []).map((ofRoute) =>
+    protocolMismatch({ name: own.plugin, protocols }, ofRoute.split(",")),
+  );
+  const [message] = mismatches;
+  if (!message || mismatches.includes(null)) return [];
   const path = ["spec", "protocols"];
-  return message ? [{ path, message, condition: "ResolvedRefs", reason: "ProtocolMismatch", isPartial: true }] : [];
+  return [{ path, message, condition: "ResolvedRefs", reason: "ProtocolMismatch", isPartial: true, isWarning: true }];
 }
