@@ -11,7 +11,9 @@ import { startRig } from "../../conformance/engine/proxy-rig.ts";
 const CASES = 146;
 /**
  * All sections except case 2 of section 3.5: it sends an invalid preface. Without TLS the gateway takes these bytes for
- * HTTP/1.1 and answers 400, but the case accepts only the end of the connection.
+ * HTTP/1.1 and answers 400, but the case accepts only the end of the connection. Ports of Envoy 1.39 (`codec_type: AUTO`)
+ * and HAProxy 2.6 that accept both protocols answer 400 too, and fail this case. A port of nginx 1.22 without TLS accepts
+ * only one of the protocols.
  */
 const withoutTls = [...["generic", "hpack", "http2/3.5/1"], ...["http2/4", "http2/5", "http2/6", "http2/7", "http2/8"]];
 

@@ -20,7 +20,8 @@ const withEveryChange: readonly (readonly [what: string, stage: string, test: st
     "test/conformance/http1/differential.test.ts",
   ],
   [
-    "h2spec, the suite for HTTP/2 (RFC 9113 and HPACK), with and without TLS",
+    "h2spec, the suite for HTTP/2 (RFC 9113 and HPACK): all cases with TLS, and without TLS all but 3.5/2, an invalid " +
+      "preface. Because the port also accepts HTTP/1.1, it answers this preface with 400, as those of Envoy and HAProxy do",
     "`npm run test:e2e`",
     "test/e2e/http2/h2spec.test.ts",
   ],
