@@ -16,6 +16,7 @@ export interface RuleCase {
 
 const certificate =
   'sluice_certificate_expiry_timestamp_seconds{node_id="n1",certificate="c1",server_name="a.example"}';
+const failures = (one: string) => `sluice_acme_certificate_failures{certificate="${one}"}`;
 const push = 'sluice_push_certificate_expiry_timestamp_seconds{node_id="n1"}';
 const ofOperator = (name: string) => `sluice_operator_certificate_expiry_timestamp_seconds{certificate="${name}"}`;
 const nodes = (state: string) => `sluice_operator_nodes{state="${state}"}`;
@@ -44,6 +45,7 @@ export const healthySeries: SeriesValues = {
   [writes("written")]: "0+1x6000",
   [writes("failed")]: "0x6000",
   [certificate]: days(90),
+  [failures("default/shop")]: "0 1 2 0x6000",
   [push]: days(90),
   [ofOperator("push")]: days(90),
   [ofOperator("webhook")]: days(90),
@@ -70,6 +72,12 @@ export const ruleCases: readonly RuleCase[] = [
     what: "a served certificate expires soon",
     series: { [certificate]: days(13) },
     at: "11m",
+  },
+  {
+    alert: "SluiceCertificateOrdersFail",
+    what: "a certificate is ordered again and again",
+    series: { [failures("default/mail")]: "3x60" },
+    at: "6m",
   },
   {
     alert: "SluicePushCertificateExpires",

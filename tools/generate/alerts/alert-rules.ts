@@ -143,6 +143,21 @@ export function alertRulesFor({ namespace, objective }: RuleOptions): Rules {
           "condition ResolvedRefs of the Certificate has the reason why the new content is not served.",
       },
       {
+        alert: "SluiceCertificateOrdersFail",
+        severity: "warning",
+        for: "5m",
+        expr: `${series("sluice_acme_certificate_failures")} >= 3`,
+        summary: "The certificate of {{ $labels.certificate }} was not issued after {{ $value }} attempts.",
+        cause:
+          "A CA did not issue a certificate that Sluice orders, or cannot be reached. If it is the first one, TLS " +
+          "handshakes for its names fail; if it is a renewal, the previous certificate is presented until it expires. The " +
+          "label `certificate` has the namespace and name of the Certificate, or without a cluster the id of the entity.",
+        cure:
+          "The condition Issued of the Certificate or `order` of `GET /certificate-details/ID` has the CA's error message, " +
+          "and the time of the next attempt. Usually a name does not lead to the gateway: the CA must reach port 80 of " +
+          "each name for the challenge http-01, and port 443 for tls-alpn-01.",
+      },
+      {
         alert: "SluicePushCertificateExpires",
         severity: "critical",
         for: "10m",
