@@ -145,6 +145,19 @@ describe("purges of cached results of GraphQL by id", () => {
     assert.notEqual(await withIds(asked), "Hit");
   });
 
+  it("keep the variants of a result apart", async () => {
+    const ask = startRoute({ graphql: byId() });
+    const inLanguage = (language: string): Ask => ({
+      body: { query: "{ users { id } }" },
+      headers: { "accept-language": language },
+      response: result(users("1")),
+      responseHeaders: { vary: "Accept-Language" },
+    });
+    const statuses: unknown[] = [];
+    for (const language of ["de", "de", "en", "en", "de"]) statuses.push(await ask(inLanguage(language)));
+    assert.deepEqual(statuses, ["Miss", "Hit", "Miss", "Hit", "Hit"]);
+  });
+
   it("need a path of names", () => {
     assert.deepEqual(configViolations("graphql", { purge: [{ mutation: "a", types: ["A"], id: "input..id" }] }), [
       "purge.0.id: must be names of GraphQL, separated by dots, such as input.id",

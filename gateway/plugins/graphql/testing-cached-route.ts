@@ -76,6 +76,8 @@ export function startRoute({
     for (const filter of filters) if ("observe" in filter) filter.observe(Buffer.from(response));
     for (const filter of filters) if ("observe" in filter) filter.complete();
     for (const { log } of phases) log?.(exchange);
+    // The engines use the memory of the request's head again.
+    Object.assign(exchange, { upstreamHeaderValues: () => [] });
     // A result that is stored after a promise is stored now.
     await nextTurn();
     return status();

@@ -52,6 +52,11 @@ interface Pending {
   readonly purges: string;
   /** Set in the phase `responseHeaders` if the response is to be stored. */
   storable: Storable | null;
+  /**
+   * The key with the headers that the response's Vary header lists; null: it has none. Set with `storable`, because the
+   * headers of the request are gone when the response has ended.
+   */
+  variant: string | null;
 }
 
 /** The headers of hits of one stored response, at one age in seconds. A response is always stored under one key. */
@@ -215,13 +220,13 @@ export const proxyCache = definePlugin({
       }
       showKey(exchange, shown);
       if (directives.has("only-if-cached")) return notCached;
-      pending.set(exchange, { key, purges, storable: null });
+      pending.set(exchange, { key, purges, storable: null, variant: null });
       showStatus(exchange, entry === undefined ? "Miss" : "Refresh");
       return undefined;
     }
 
     /** Stores a response without waiting for the cache, whose errors are logged and do not affect the client. */
-    function store(exchange: Exchange, { key, purges, storable }: Pending, body: Buffer): void {
+    function store(exchange: Exchange, { key, variant, purges, storable }: Pending, body: Buffer): void {
       if (storable === null || mayHaveErrors(exchange)) return;
       const { vary, ...response } = storable;
       const fresh = (response.ttl - ageOf(response, now())) * 1000;
@@ -230,9 +235,9 @@ export const proxyCache = definePlugin({
       const put = async (names: StoredResponse["names"], state: string) => {
         const entry: StoredResponse = { ...response, purges: state, names, body };
         await Promise.all(
-          vary.length === 0
+          variant === null
             ? [cache.set(key, entry, lifetime)]
-            : [cache.set(key, { vary }, lifetime), cache.set(variantKey(key, vary, exchange), entry, lifetime)],
+            : [cache.set(key, { vary }, lifetime), cache.set(variant, entry, lifetime)],
         );
       };
       const own = sharedNames(exchange, RESULT_NAMES);
@@ -336,7 +341,8 @@ export const proxyCache = definePlugin({
         request.storable = storableOf(exchange, now());
         if (request.storable === null) showStatus(exchange, "Bypass");
         else if (request.storable.vary.length > 0) {
-          showKey(exchange, variantKey(request.key, request.storable.vary, exchange));
+          request.variant = variantKey(request.key, request.storable.vary, exchange);
+          showKey(exchange, request.variant);
         }
       },
       responseBody(exchange) {
