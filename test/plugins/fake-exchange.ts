@@ -392,9 +392,8 @@ export function fakeExchange(options: FakeExchangeOptions = {}): FakeExchange {
 }
 
 // For tests that read counters and metrics directly.
-export { ThreadConcurrency } from "../../gateway/src/counters/concurrency.ts";
 export { createCounters } from "../../gateway/src/counters/create-counters.ts";
 export { createCountersMemory, SharedCounters } from "../../gateway/src/counters/shared-counters.ts";
-export { ThreadCounters } from "../../gateway/src/counters/thread-counters.ts";
-export { createMetrics } from "../../gateway/src/metrics/metrics.ts";
 export { printMetrics } from "../../gateway/src/metrics/testing-text.ts";
+export { TestClock } from "../../gateway/src/plugin-harness/test-clock.ts";
+export { createMetrics, ThreadConcurrency, ThreadCounters };

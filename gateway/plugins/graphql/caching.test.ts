@@ -194,7 +194,7 @@ describe("purges of cached results of GraphQL", () => {
 
   it("reach a result that is on its way while the mutation is executed", async () => {
     const ask = startRoute();
-    await ask({}, () => ask(UPDATE));
+    await ask({}, { before: () => ask(UPDATE) });
     assert.deepEqual([await ask({}), await ask({})], ["Refresh", "Hit"]);
   });
 

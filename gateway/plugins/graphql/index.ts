@@ -239,7 +239,7 @@ export const graphql = definePlugin({
     /** The operations of the WebSocket have the limits, the schema and the documents that apply when it opens. */
     function socketMessages(exchange: Exchange, reader: OperationReader): SocketMessages {
       const { enforce, max_body_size: limit, max_response_size: resultLimit } = config;
-      const purge = (names: string) => resultPurges.get(exchange)?.(names.split(","));
+      const purge = (names: string, isExecuted: boolean) => resultPurges.get(exchange)?.(names.split(","), isExecuted);
       const results = new SocketOperations({
         limit: resultLimit,
         now,
@@ -268,7 +268,7 @@ export const graphql = definePlugin({
           const purged = purgedNames(read, ruledNames);
           for (const operation of operations) {
             if (resultLimit > 0 && results.begin(id, { operation, purged })) continue;
-            if (purged !== "") purge(purged);
+            if (purged !== "") purge(purged, false);
             count(exchange, operation, { result: "sent" });
           }
         },

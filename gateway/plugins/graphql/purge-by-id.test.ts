@@ -128,7 +128,7 @@ describe("purges of cached results of GraphQL by id", () => {
   it("reach a result that is on its way while the mutation is executed", async () => {
     const ask = startRoute({ graphql: byId() });
     const asked = { body: { query: "{ users { id } }" }, response: result(users("1")) };
-    await ask(asked, () => ask(update("1")));
+    await ask(asked, { before: () => ask(update("1")) });
     assert.deepEqual([await ask(asked), await ask(asked)], ["Refresh", "Hit"]);
   });
 

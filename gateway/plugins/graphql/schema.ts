@@ -235,7 +235,8 @@ const schema = record(
             "that may contain the named types. Which types a result may contain follows from the schema; without one, " +
             "and for interfaces and unions, a result may contain all of them. Requests that are forwarded although " +
             "the plugin cannot tell their operations, because of `unknown_documents: forward` or `enforce: false`, purge " +
-            "the types of all rules. Rules apply to mutations over a WebSocket with `websocket: inspect`; with " +
+            "the types of all rules. If the gateway does not see the end of a mutation, for example because its client " +
+            "disconnects, the purge is repeated after 1, 2, 4 and up to 64 seconds. Rules apply to mutations over a WebSocket with `websocket: inspect`; with " +
             "`websocket: forward`, such mutations purge nothing. With `strategy: memory` of proxy-cache, a purge reaches the workers of one node, with redis " +
             "all nodes. Results beyond `max_response_size` are not stored.",
           minItems: 1,

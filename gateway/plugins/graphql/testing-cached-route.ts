@@ -1,7 +1,13 @@
 /** A worker that serves one route with the plugins graphql and proxy-cache. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Counters, PluginPhases } from "@sluice/plugin-sdk";
-import { fakeContext, fakeExchange, pluginInstance, ThreadCounters } from "../../../test/plugins/fake-exchange.ts";
+import {
+  fakeContext,
+  fakeExchange,
+  pluginInstance,
+  type TestClock,
+  ThreadCounters,
+} from "../../../test/plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../../test/plugins/filled-configs.ts";
 
 const SCHEMA = `
@@ -28,6 +34,16 @@ export interface Ask {
   readonly consumer?: string;
   readonly response?: string;
   readonly responseHeaders?: Readonly<Record<string, string>>;
+  /** When the client disconnects. Absent: it gets the whole response. */
+  readonly disconnects?: "before the response" | "within the body";
+}
+
+/** What else happens during a request. */
+export interface DuringRequest {
+  /** Before the head of the response. */
+  readonly before?: () => Promise<unknown>;
+  /** Between the head and the end of the response. */
+  readonly within?: () => Promise<unknown>;
 }
 
 export interface RouteOptions {
@@ -38,9 +54,15 @@ export interface RouteOptions {
   readonly cacheInstance?: PluginPhases;
 }
 
-export const startResultCache = (cache: object = {}, counters: Counters = new ThreadCounters()): PluginPhases => {
+/** @param clock Runs the timers of the cache. Default: real timers */
+export const startResultCache = (
+  cache: object = {},
+  counters: Counters = new ThreadCounters(),
+  clock?: TestClock,
+): PluginPhases => {
   const config = { request_method: ["GET", "POST"], strategy: "memory", ...cache };
-  return pluginInstance("proxy-cache", withConfigDefaults("proxy-cache", config), fakeContext({ counters }));
+  const context = fakeContext({ counters, ...(clock && { startTimer: clock.startTimer }) });
+  return pluginInstance("proxy-cache", withConfigDefaults("proxy-cache", config), context);
 };
 
 /** A worker with both plugins at one route. */
@@ -53,7 +75,7 @@ export function startRoute({
   const config = withConfigDefaults("graphql", { schema: SCHEMA, purge: cachedPurgeRules, ...graphql });
   const phases = [pluginInstance("graphql", config), cacheInstance];
   /** Resolves to X-Cache-Status, or to the status of a refusal. */
-  return async (asked: Ask, during: () => Promise<unknown> = async () => {}): Promise<string | number | undefined> => {
+  return async (asked: Ask, { before, within }: DuringRequest = {}): Promise<string | number | undefined> => {
     const { body = { query: "query Users { users { name } }" }, method = "POST", response = DATA, consumer } = asked;
     const exchange = fakeExchange({
       method,
@@ -62,6 +84,7 @@ export function startRoute({
       ...(method === "POST" && { body: typeof body === "string" ? body : JSON.stringify(body) }),
       ...(consumer !== undefined && { consumer: consumerNamed(consumer) }),
       status: 200,
+      source: asked.disconnects === "before the response" ? "gateway" : "service",
       attempts: [{ started: 1, host: "10.0.0.1", port: 80, failed: false }],
       responseHeaders: { "content-type": "application/json", ...asked.responseHeaders },
     });
@@ -70,11 +93,15 @@ export function startRoute({
       const answer = await access?.(exchange);
       if (answer !== undefined) return status() ?? answer.status;
     }
-    await during();
-    for (const { responseHeaders } of phases) responseHeaders?.(exchange);
-    const filters = phases.flatMap(({ responseBody }) => responseBody?.(exchange) ?? []);
-    for (const filter of filters) if ("observe" in filter) filter.observe(Buffer.from(response));
-    for (const filter of filters) if ("observe" in filter) filter.complete();
+    await before?.();
+    if (asked.disconnects !== "before the response") {
+      for (const { responseHeaders } of phases) responseHeaders?.(exchange);
+      const filters = phases.flatMap(({ responseBody }) => responseBody?.(exchange) ?? []);
+      await within?.();
+      for (const filter of filters) if ("observe" in filter) filter.observe(Buffer.from(response));
+      const isComplete = asked.disconnects === undefined;
+      if (isComplete) for (const filter of filters) if ("observe" in filter) filter.complete();
+    }
     for (const { log } of phases) log?.(exchange);
     // The engines use the memory of the request's head again.
     Object.assign(exchange, { upstreamHeaderValues: () => [] });

@@ -13,12 +13,12 @@ import {
   HeaderName,
   PURGE_NAMES,
   RESULT_NAMES,
-  resultPurges,
   setHeaderEdit,
 } from "@sluice/plugin-sdk";
 import { createKeyOf, variantKey } from "./cache-key.ts";
 import { type Directives, directivesOf, secondsIn } from "./directives.ts";
 import { answerEndpoint } from "./endpoints.ts";
+import { MutationPurges } from "./mutation-purges.ts";
 import { PurgeCounts } from "./purge-counts.ts";
 import { forbidsCache, isPersonal, mayUseCache, readRequestBody } from "./requests.ts";
 import { createStorableOf, MAX_STORED_BODY, type Storable } from "./responses.ts";
@@ -37,12 +37,6 @@ const noDirectives: Directives = new Map();
 
 /** Minimum milliseconds between two logged errors of the cache. */
 const LOG_INTERVAL = 10_000;
-
-/**
- * Maximum milliseconds for which the response to a mutation waits until its purge has reached Redis. If the phase took
- * longer than the service's `read_timeout`, the client would get an error for a mutation that the service has executed.
- */
-const MAX_PURGE_WAIT = 500;
 
 /** A request that the cache cannot answer, and whose response may be stored. */
 interface Pending {
@@ -82,8 +76,11 @@ export const proxyCache = definePlugin({
     const shows = config.response_headers;
     const counts = new PurgeCounts(config, context);
     const pending = new ExchangeValues<Pending>();
-    /** What forwarded mutations of GraphQL purge. */
-    const changed = new ExchangeValues<readonly string[]>();
+    const mutations = new MutationPurges({
+      counts,
+      timers: context.timers,
+      onError: (error, exchange) => report("results that a mutation changes cannot be purged", error, exchange),
+    });
     const hits = new WeakMap<StoredResponse, HitHeaders>();
     let silentUntil = 0;
 
@@ -114,7 +111,7 @@ export const proxyCache = definePlugin({
     }
 
     /** Logs an error of the cache, at most once in LOG_INTERVAL, because an error may affect every request. */
-    function report(message: string, error: unknown, exchange: Exchange): void {
+    function report(message: string, error: unknown, exchange?: Exchange): void {
       const at = now();
       if (at < silentUntil) return;
       silentUntil = at + LOG_INTERVAL;
@@ -266,27 +263,6 @@ export const proxyCache = definePlugin({
       await (before === purges ? put({ types: types.join(), own }, state) : put(null, purges));
     }
 
-    /** Purges the results that a mutation may have changed. Null: the exchange is no such mutation, or they are purged. */
-    function purge(exchange: Exchange): Promise<void> | null {
-      const names = changed.get(exchange) ?? [];
-      changed.delete(exchange);
-      return names.length === 0 || exchange.attempts.length === 0 ? null : purgeNamed(exchange, names);
-    }
-
-    /** Null: the results are purged. Errors are logged. */
-    function purgeNamed(exchange: Exchange, names: readonly string[]): Promise<void> | null {
-      const failed = (error: unknown) => report("results that a mutation changes cannot be purged", error, exchange);
-      return counts.add(exchange, names)?.then(() => undefined, failed) ?? null;
-    }
-
-    /** Resolves at the end of a purge, or after MAX_PURGE_WAIT. */
-    async function endOf(purged: Promise<void>): Promise<undefined> {
-      const { promise: late, resolve } = Promise.withResolvers<void>();
-      const timer = context.timers.after(MAX_PURGE_WAIT, resolve);
-      await Promise.race([purged, late]);
-      timer.cancel();
-    }
-
     /** Collects the body. When it is complete, and not longer than MAX_STORED_BODY, stores the response. */
     function observer(exchange: Exchange, request: Pending): BodyObserver {
       let pieces: Buffer[] | null = [];
@@ -308,9 +284,7 @@ export const proxyCache = definePlugin({
       access(exchange) {
         const { request, shared } = exchange;
         if (shared.get(CACHEABLE_OPERATION) === false) {
-          changed.set(exchange, purgeNames(exchange));
-          if (request.header("upgrade") !== undefined)
-            resultPurges.set(exchange, (names) => void purgeNamed(exchange, names));
+          mutations.expect(exchange, purgeNames(exchange));
           return bypass(exchange);
         }
         if (!mayUseCache(request, methods) || isPersonal(exchange, config)) return bypass(exchange);
@@ -327,15 +301,12 @@ export const proxyCache = definePlugin({
         return body === "refused" ? bypass(exchange) : lookUp(exchange, body, directives);
       },
       ...(config.strategy === "redis" && {
-        holds: (exchange: Exchange) => (changed.get(exchange)?.length ?? 0) > 0,
+        holds: (exchange: Exchange) => mutations.isExpected(exchange),
         // Holds the response to a mutation, so that the client finds no older result once it has the response.
-        response(exchange: Exchange) {
-          const purged = purge(exchange);
-          return purged === null ? undefined : endOf(purged);
-        },
+        response: (exchange: Exchange) => mutations.purgeAndWait(exchange),
       }),
       responseHeaders(exchange) {
-        purge(exchange);
+        mutations.purge(exchange);
         const request = pending.get(exchange);
         if (request === undefined) return;
         request.storable = storableOf(exchange, now());
@@ -347,10 +318,10 @@ export const proxyCache = definePlugin({
       },
       responseBody(exchange) {
         const request = pending.get(exchange);
-        return request === undefined || request.storable === null ? null : observer(exchange, request);
+        if (request === undefined) return mutations.observer(exchange);
+        return request.storable === null ? null : observer(exchange, request);
       },
-      // Also runs if the client has disconnected before the response to a mutation.
-      log: (exchange) => void purge(exchange),
+      log: (exchange) => mutations.end(exchange),
       endpoint: (request) => answerEndpoint(request, { cache, isShared: config.strategy === "redis" }),
     };
   },

@@ -38,6 +38,7 @@ export const OPERATION_NAME = "graphql.operation";
 /**
  * What the plugin proxy-cache leaves for the plugin graphql, for requests that are not queries: a function that purges
  * the results that depend on one of these names (see `PURGE_NAMES`). With results in memory, they are purged when it
- * returns. Operations over a WebSocket need it, because they are sent after the response.
+ * returns. Unless the service has executed the mutation (`isExecuted`), the purge is repeated for two minutes. Operations
+ * over a WebSocket need it, because they are sent after the response.
  */
-export const resultPurges = new ExchangeValues<(names: readonly string[]) => void>();
+export const resultPurges = new ExchangeValues<(names: readonly string[], isExecuted: boolean) => void>();

@@ -9,6 +9,7 @@ import {
   fakeExchange,
   pluginInstance,
   printMetrics,
+  TestClock,
 } from "../../../../test/plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../../../test/plugins/filled-configs.ts";
 import { DATA, startResultCache, startRoute } from "../testing-cached-route.ts";
@@ -36,7 +37,8 @@ async function open(config: object = {}) {
   const rules = { purge: [{ mutation: "updateUser", types: ["User"] }] };
   const filled = withConfigDefaults("graphql", { websocket: "inspect", ...rules, ...config });
   const phases = pluginInstance("graphql", filled, context);
-  const cacheInstance = startResultCache();
+  const timers = new TestClock(0);
+  const cacheInstance = startResultCache({}, undefined, timers);
   const exchange = fakeExchange({
     headers: { connection: "upgrade", upgrade: "websocket", "sec-websocket-protocol": "graphql-transport-ws" },
     status: 101,
@@ -47,6 +49,7 @@ async function open(config: object = {}) {
   assert.ok(inspector);
   return {
     clock,
+    timers,
     recorded,
     cacheInstance,
     isObserved: Boolean(inspector.upstream),
@@ -185,22 +188,27 @@ describe("a mutation over a WebSocket", () => {
     return { ...socket, isPurged: async () => (await ask({ response: DATA })) === "Refresh" };
   }
 
-  for (const [what, end] of [
-    ["its result", ({ fromService }) => fromService(next({ data: {} }))],
+  for (const [what, isRepeated, end] of [
+    ["its result", false, ({ fromService }) => fromService(next({ data: {} }))],
     [
       "a result with errors, because a part may have been executed",
+      false,
       ({ fromService }) => fromService(next(failedResult)),
     ],
-    ["an error", ({ fromService }) => fromService(message("error", []))],
-    ["the end of the WebSocket before its result", ({ close }) => close()],
-    ["its end by the client before its result", ({ fromClient }) => fromClient(DONE)],
-  ] as readonly (readonly [string, (socket: Awaited<ReturnType<typeof open>>) => unknown])[])
-    it(`purges cached results that it may have changed, with ${what}`, async () => {
+    ["an error", false, ({ fromService }) => fromService(message("error", []))],
+    ["the end of the WebSocket before its result", true, ({ close }) => close()],
+    ["its end by the client before its result", true, ({ fromClient }) => fromClient(DONE)],
+  ] as readonly (readonly [string, boolean, (socket: Awaited<ReturnType<typeof open>>) => unknown])[])
+    it(`purges cached results that it may have changed, with ${what}${isRepeated ? ", and again, because the service may execute it later" : ""}`, async () => {
       const socket = await startPurging();
       socket.send(MUTATION);
       assert.equal(await socket.isPurged(), false);
       end(socket);
       assert.equal(await socket.isPurged(), true);
+      for (const wait of [1000, 2000, 4000]) {
+        await socket.timers.advance(wait);
+        assert.equal(await socket.isPurged(), isRepeated);
+      }
     });
 
   it("purges once, and only what the rules name", async () => {
@@ -217,9 +225,11 @@ describe("a mutation over a WebSocket", () => {
     assert.equal(await isPurged(), false);
   });
 
-  it("purges when it is sent, if its result is not read", async () => {
-    const { send, isPurged } = await startPurging({ max_response_size: 0 });
+  it("purges when it is sent, and again, if its result is not read", async () => {
+    const { send, timers, isPurged } = await startPurging({ max_response_size: 0 });
     send(MUTATION);
+    assert.equal(await isPurged(), true);
+    await timers.advance(1000);
     assert.equal(await isPurged(), true);
   });
 

@@ -47,8 +47,11 @@ export interface SocketOperationsOptions {
   readonly limit: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Called before the client gets the first result of an operation that purges. */
-  readonly onPurge: (purged: string) => void;
+  /**
+   * Called before the client gets the first result of an operation that purges, or when such an operation ends without
+   * one: then the service may execute it later (`isExecuted` is false).
+   */
+  readonly onPurge: (purged: string, isExecuted: boolean) => void;
   readonly onEnd: (ended: EndedOperation) => void;
 }
 
@@ -83,7 +86,7 @@ export class SocketOperations implements MessageObserver {
     const followed = this.#followed.get(id);
     if (followed === undefined) return;
     if (isAwaited(followed) && !followed.hasResult) followed.failed = true;
-    this.#end(id, followed);
+    this.#end(id, followed, false);
   }
 
   /** Ends all operations, because the WebSocket has ended. */
@@ -99,23 +102,24 @@ export class SocketOperations implements MessageObserver {
     if (followed === undefined) return;
     if (resultTypes.has(type)) {
       if (hasErrors(payload)) followed.failed = true;
-      this.#markAnswered(followed);
+      this.#markAnswered(followed, true);
     } else if (type === ERROR || type === COMPLETE) {
       if (type === ERROR) followed.failed = true;
-      this.#end(id, followed);
+      this.#end(id, followed, true);
     }
   }
 
-  #markAnswered(followed: FollowedOperation): void {
+  /** @param byService Whether the service has answered; false: the operation has ended without a result */
+  #markAnswered(followed: FollowedOperation, byService: boolean): void {
     if (followed.hasResult) return;
     followed.hasResult = true;
     if (isAwaited(followed)) this.#awaited--;
-    if (followed.purged !== "") this.#options.onPurge(followed.purged);
+    if (followed.purged !== "") this.#options.onPurge(followed.purged, byService);
   }
 
-  #end(id: string, followed: FollowedOperation): void {
+  #end(id: string, followed: FollowedOperation, byService: boolean): void {
     this.#followed.delete(id);
-    this.#markAnswered(followed);
+    this.#markAnswered(followed, byService);
     const { now, onEnd } = this.#options;
     const { operation, failed, started } = followed;
     onEnd({ operation, failed, duration: now() - started });
