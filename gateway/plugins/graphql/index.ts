@@ -19,6 +19,7 @@ import {
 } from "@sluice/plugin-sdk";
 import { SchemaSource } from "./cost/schema-source.ts";
 import { noSchema, type ServiceSchema } from "./cost/service-schema.ts";
+import { EncodedResult } from "./encoded-result.ts";
 import { FailedEvents } from "./failed-events.ts";
 import { FailedResults } from "./failed-results.ts";
 import { CountedOperations, type OperationLabels } from "./operation-labels.ts";
@@ -87,19 +88,40 @@ interface RequestedOperations {
   readonly objects: ResultObject | null;
 }
 
+interface SearchedResults {
+  readonly results: FailedResults | FailedEvents;
+  /** Null: the results have no coding. */
+  readonly encoded: EncodedResult | null;
+  /** Whether the cache may use the results for clients that accept other codings. */
+  readonly isForAll: boolean;
+}
+
 /**
  * Searches the response for errors; null: it has no results that the plugin can read.
  *
  * @param limit As `max_response_size`
  */
-function searchedResults(exchange: Exchange, limit: number): FailedResults | FailedEvents | null {
+function searchedResults(exchange: Exchange, limit: number): SearchedResults | null {
   // With such a status, all operations have failed, whatever the body contains.
   if (limit === 0 || exchange.status >= FIRST_ERROR) return null;
-  const [encoding = "identity"] = exchange.responseHeaderValues("content-encoding");
-  if (!plainEncodings.has(encoding)) return null;
+  const coding = exchange.responseHeaderValues("content-encoding").join();
+  const isPlain = coding === "" || plainEncodings.has(coding);
+  const encoded = isPlain ? null : EncodedResult.of(coding, limit);
+  const isForAll = isPlain || variesByCoding(exchange);
   const [type = ""] = exchange.responseHeaderValues("content-type");
-  if (RESULT_TYPE.test(type)) return new FailedResults(limit);
-  return EVENTS_TYPE.test(type) ? new FailedEvents(limit) : null;
+  if (RESULT_TYPE.test(type))
+    return isPlain || encoded !== null ? { results: new FailedResults(limit), encoded, isForAll } : null;
+  return isPlain && EVENTS_TYPE.test(type) ? { results: new FailedEvents(limit), encoded, isForAll } : null;
+}
+
+/** Whether the service says that the response depends on the codings which the client accepts. */
+function variesByCoding({ receivedHeaders }: Exchange): boolean {
+  const varied = receivedHeaders.filter((_, at) => at % 2 === 1 && receivedHeaders[at - 1]?.toLowerCase() === "vary");
+  return varied
+    .join()
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .includes("accept-encoding");
 }
 
 /** Whether the gateway has refused the request, for example because of a rate limit. */
@@ -138,31 +160,44 @@ function resultNames(objects: ResultObject, types: string, pieces: readonly Buff
   }
 }
 
+interface ResultObserverOptions extends SearchedResults {
+  readonly exchange: Exchange;
+  readonly results: FailedResults;
+  /** Null: the objects in the result do not matter. */
+  readonly objects: ResultObject | null;
+}
+
 /** Searches a result for errors, and keeps it if the objects in it matter. */
 class ResultObserver implements BodyObserver {
-  readonly #exchange: Exchange;
-  readonly #results: FailedResults;
-  readonly #objects: ResultObject | null;
+  readonly #options: ResultObserverOptions;
   readonly #pieces: Buffer[] = [];
 
-  constructor(exchange: Exchange, results: FailedResults, objects: ResultObject | null) {
-    this.#exchange = exchange;
-    this.#results = results;
-    this.#objects = objects;
+  constructor(options: ResultObserverOptions) {
+    this.#options = options;
   }
 
   observe(piece: Buffer): void {
-    this.#results.search(piece);
-    if (this.#objects !== null && !this.#results.isCut) this.#pieces.push(piece);
+    const { encoded } = this.#options;
+    if (encoded === null) this.#search(piece);
+    else encoded.add(piece);
   }
 
   complete(): void {
-    if (!this.#results.isSuccess) return;
-    const { shared } = this.#exchange;
+    const { exchange, encoded, isForAll, results, objects } = this.#options;
+    const decoded = encoded?.decoded() ?? null;
+    if (decoded !== null) this.#search(decoded);
+    if (!results.isSuccess || !isForAll) return;
+    const { shared } = exchange;
     shared.set(CACHEABLE_RESULT, true);
-    if (this.#objects === null) return;
-    const names = resultNames(this.#objects, String(shared.get(PURGE_NAMES)), this.#pieces);
+    if (objects === null) return;
+    const names = resultNames(objects, String(shared.get(PURGE_NAMES)), this.#pieces);
     if (names !== undefined) shared.set(RESULT_NAMES, names);
+  }
+
+  #search(piece: Buffer): void {
+    const { objects, results } = this.#options;
+    results.search(piece);
+    if (objects !== null && !results.isCut) this.#pieces.push(piece);
   }
 }
 
@@ -304,12 +339,13 @@ export const graphql = definePlugin({
       responseBody(exchange): BodyObserver | null {
         const request = requested.get(exchange);
         if (request === undefined) return null;
-        const results = searchedResults(exchange, config.max_response_size);
+        const searched = searchedResults(exchange, config.max_response_size);
+        if (searched === null) return null;
+        const { results } = searched;
         request.results = results;
-        if (results === null) return null;
         if (results instanceof FailedEvents) return { observe: (piece) => results.search(piece), complete() {} };
         const objects = exchange.source === "service" ? request.objects : null;
-        return new ResultObserver(exchange, results, objects);
+        return new ResultObserver({ ...searched, exchange, results, objects });
       },
 
       log(exchange) {

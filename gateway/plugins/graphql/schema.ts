@@ -287,9 +287,10 @@ const schema = record(
     max_response_size: integer({
       description:
         "Number of bytes of a JSON response that are searched for errors while it streams to the client. Errors after " +
-        "these bytes are not found. Events of a stream, and messages of the service over a WebSocket, are searched if " +
-        "they have at most this size. With 0, an operation has failed only if the status is 400 or above, and an " +
-        "operation over a WebSocket is counted as sent.",
+        "these bytes are not found. A response with Content-Encoding is searched if it has at most this size, and at " +
+        "most 1 MiB, after decoding (gzip, deflate, br or zstd); encoded event streams are not searched. Events of a " +
+        "stream, and messages of the service over a WebSocket, are searched if they have at most this size. With 0, an " +
+        "operation has failed only if the status is 400 or above, and an operation over a WebSocket is counted as sent.",
       default: 262_144,
       minimum: 0,
       maximum: 16_777_216,

@@ -32,7 +32,7 @@ export interface Ask {
   readonly query?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly consumer?: string;
-  readonly response?: string;
+  readonly response?: string | Buffer;
   readonly responseHeaders?: Readonly<Record<string, string>>;
   /** When the client disconnects. Absent: it gets the whole response. */
   readonly disconnects?: "before the response" | "within the body";
