@@ -193,6 +193,8 @@ const requests: readonly Row[] = [
   ["a document and the id of another", post({ query: QUERY, documentId: "evil" }), BAD],
   ["an unknown document", post({ documentId: "users" }), BAD],
   ["an unknown document by Relay's id", post({ id: "0".repeat(32) }), BAD],
+  ["an unknown document by doc_id", post({ doc_id: "0".repeat(32) }), BAD],
+  ["a document and another one by doc_id", post({ query: QUERY, doc_id: "0".repeat(32) }), BAD],
   ["an unknown persisted query", post({ extensions: persisted(digest) }), "200 PERSISTED_QUERY_NOT_FOUND"],
   [
     "a WebSocket",

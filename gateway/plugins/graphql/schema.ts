@@ -196,8 +196,8 @@ const schema = record(
         {
           description:
             "The only documents that clients may execute. A request sends such a document as `query`, or names it by " +
-            "`extensions.persistedQuery.sha256Hash`, `documentId` or `id`, where the id is that of the manifest or the " +
-            "SHA-256 of the document. The limits apply to trusted documents too. Needs no schema.",
+            "`extensions.persistedQuery.sha256Hash`, `documentId`, `id` or `doc_id`, where the id is that of the manifest " +
+            "or the SHA-256 of the document. The limits apply to trusted documents too. Needs no schema.",
         },
       ),
     ),
@@ -252,7 +252,7 @@ const schema = record(
     }),
     unknown_documents: choice(["refuse", "forward"], {
       description:
-        "Requests that name a document without sending it, by `documentId`, `id` or " +
+        "Requests that name a document without sending it, by `documentId`, `id`, `doc_id` or " +
         "`extensions.persistedQuery.sha256Hash`, if the worker has not seen the document. refuse: a client with a " +
         "persisted query gets PERSISTED_QUERY_NOT_FOUND and sends the document, as Apollo's clients do; other requests " +
         "get an error. forward: the service decides. Use it if the service accepts only documents that it knows.",

@@ -65,6 +65,13 @@ const sent: readonly (readonly [what: string, manifest: string, request: FakeReq
   ],
   ["a hash as documentId", relay, post({ documentId: `sha256:${sha256}` }), JSON.stringify({ query: USERS })],
   ["the id of Relay's compiler", relay, post({ id: md5 }), JSON.stringify({ query: USERS })],
+  ["this id as Relay's guide names it", relay, post({ doc_id: md5, query: null }), JSON.stringify({ query: USERS })],
+  [
+    "a hash beside ids that are null",
+    apollo,
+    post({ documentId: null, id: null, doc_id: null, extensions: persisted(sha256) }),
+    JSON.stringify({ extensions: persisted(sha256), query: USERS }),
+  ],
   ["a hash that the manifest does not have as an id", relay, post({ extensions: persisted(sha256) }), undefined],
 ];
 

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { jsonObjectOf, jsonOf, textOfJsonObject } from "@sluice/plugin-sdk";
 
 /** Members that name a document. */
-const IDS = ["documentId", "id"];
+const IDS = ["documentId", "id", "doc_id"];
 
 /** Whether the extensions of a request have the hash of this document, which services compare with the document. */
 const haveHashOf = (extensions: string | undefined, document: string): boolean => {

@@ -12,10 +12,12 @@ export interface Parameters {
   readonly documentId?: unknown;
   /** The id of a persisted document, as some clients of Relay send it. */
   readonly id?: unknown;
+  /** The same, as Relay's guide to persisted queries names it. */
+  readonly doc_id?: unknown;
 }
 
 const inUrl = ["query", "operationName", "variables", "extensions", "documentId"] as const;
-const inBody = [...inUrl, "id"] as const;
+const inBody = [...inUrl, "id", "doc_id"] as const;
 
 /** A name as services compare it that ignore letter case: Go's JSON decoder also equates `ſ` with `s`. */
 const folded = (name: string): string => name.toUpperCase().toLowerCase();
@@ -83,7 +85,7 @@ export function urlParameters(query: string): UrlParameters {
   let refusal: Refusal | null = null;
   for (const [name, value] of new URLSearchParams(query)) {
     const meant = namesByFolded.get(simplified(name));
-    if (meant === undefined || meant === "id") continue;
+    if (meant === undefined || meant === "id" || meant === "doc_id") continue;
     if (meant !== name) refusal ??= malformedRequest(`The URL has a parameter that some services read as ${meant}`);
     else if (values.has(name)) refusal ??= malformedRequest(`The URL has the parameter ${name} twice`);
     else values.set(name, value);
