@@ -24,7 +24,8 @@ export const limitByMembers = (byDefault: LimitBy) => ({
       "no such value, the client's address is used; for IPv6 it is the full address, as in Kong. consumer: also the " +
       "consumer that `anonymous` of an authentication plugin names, so that all requests without a valid credential " +
       "share a counter; without a consumer, the credential is used. operation (not in " +
-      "Kong): the name of the GraphQL operation that the plugin graphql has read; all callers of it share a counter.",
+      "Kong): the name of the GraphQL operation that the plugin graphql has read, of a batch the first one; all callers " +
+      "of it share a counter.",
     default: byDefault,
   }),
   header_name: nullable(
