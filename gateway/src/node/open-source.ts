@@ -59,20 +59,14 @@ export async function fileOrders(
   { acmeFolder }: Pick<GatewaySettings, "acmeFolder">,
   log: SourceLog,
 ): Promise<OrdersOfFile> {
-  if (acmeFolder === null) return { around: (source) => source, open: refuseOrders, statuses: () => new Map() };
+  if (acmeFolder === null) {
+    const { UnorderedCertificates } = await import("../acme/unordered-certificates.ts");
+    const unordered = new UnorderedCertificates();
+    return { around: (source) => source, open: unordered.open, statuses: () => unordered.statuses() };
+  }
   const { FileOrders } = await import("../acme/file-orders.ts");
   return new FileOrders(acmeFolder, log);
 }
-
-const refuseOrders: OpenOrders = async ({ log }) => ({
-  follow(certificates) {
-    const named = certificates.map(({ name }) => name);
-    if (named.length > 0)
-      log.error({ certificates: named }, `certificates with acme cannot be ordered: set ${names.acmeFolder.variable}`);
-  },
-  gauges: () => [],
-  async close() {},
-});
 
 async function openPushSource(
   settings: GatewaySettings,

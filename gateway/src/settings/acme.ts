@@ -9,7 +9,8 @@ export const nodeAcmeSettings = defineSettings({
     default: null,
     description:
       "Folder in which a node with a declarative file (source and store `file`) keeps the certificates that it orders, " +
-      "their keys and the keys of its accounts. No other node may use it. Only its owner may read it (mode 0700). Unset: " +
-      "the certificates with `acme` in the file are not ordered.",
+      "their keys and the keys of its accounts. No other node may use it. The node creates it with mode 0700, and its " +
+      "files with mode 0600, so that only their owner may read them. Unset: the certificates with `acme` in the file are " +
+      "not ordered.",
   },
 });

@@ -112,3 +112,25 @@ test("the details of a certificate have the faults of the SNIs that refer to it"
     [["CN=subject"], ["does not cover b.example (it covers a.example)"]],
   );
 });
+
+for (const [names, domains, subject] of [
+  [["b.example", "a.example"], ["c.example"], "certificate with acme (SNI a.example, b.example)"],
+  [[], ["c.example"], "certificate with acme for c.example"],
+  [[], [], "certificate with acme for no name"],
+] as const)
+  test(`a failed order of a certificate is a warning about the ${subject}`, async () => {
+    const certificate = { id: "c", cert: null, cert_alt: null };
+    const lists: Readonly<Record<string, readonly object[]>> = {
+      certificates: [certificate],
+      snis: names.map((name) => ({ id: name, name, certificate })),
+    };
+    const store = {
+      list: async (collection: string) => ({ entities: lists[collection] ?? [], more: false }),
+      certificateOrders: async () => new Map([["c", { domains, next_attempt: null, error: { detail: "refused" } }]]),
+    };
+    const warnings = await createCertificateWarnings(store as unknown as Store)();
+    assert.deepEqual(
+      warnings.map((warning) => `${warning.subject}: ${warning.message}`),
+      [`${subject}: could not be ordered: refused`],
+    );
+  });

@@ -138,9 +138,11 @@ function orderWarnings(
 ): readonly ServedWarning[] {
   if (!order?.error) return [];
   const next = order.next_attempt === null ? "" : ` (next attempt at ${order.next_attempt})`;
+  const shown = listFirstNames((names.length > 0 ? names : order.domains).toSorted(), MAX_NAMES);
+  const called = names.length > 0 ? `(SNI ${shown})` : `for ${shown || "no name"}`;
   return [
     {
-      subject: `certificate with acme (SNI ${listFirstNames(names.toSorted(), MAX_NAMES)})`,
+      subject: `certificate with acme ${called}`,
       message: `could not be ordered: ${order.error.detail}${next}`,
       remedy: "Let the names lead to the gateway, or correct acme; Sluice then tries again.",
       entity: { collection: "certificates", id },
