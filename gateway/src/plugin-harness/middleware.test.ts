@@ -179,6 +179,26 @@ for (const [what, handler, [path, init], status, expected, headers = {}] of rows
 
 for (const [what, head, expected] of [
   ["answers 405 to TRACE, a method that a Request cannot have", "TRACE / HTTP/1.1\r\nHost: a.test", /^HTTP\/1\.1 405 /],
+  ["answers 405 to trace, which a Request refuses too", "trace / HTTP/1.1\r\nHost: a.test", /^HTTP\/1\.1 405 /],
+  // Node's server refuses this method, which is not DELETE (RFC 9110 section 9.1).
+  [
+    "forwards the method delete as it is, although a Request has it as DELETE",
+    "delete / HTTP/1.1\r\nHost: a.test",
+    /^HTTP\/1\.1 400 /,
+  ],
+  [
+    "forwards the method get with a body as it is",
+    "get / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\n\r\na",
+    /^HTTP\/1\.1 400 /,
+  ],
+  ...["a.999", "a%00.test"].map(
+    (host) =>
+      [
+        `answers 400 to the host ${host}, which a URL cannot have`,
+        `GET / HTTP/1.1\r\nHost: ${host}`,
+        /^HTTP\/1\.1 400 /,
+      ] as const,
+  ),
   [
     "forwards a request of HTTP/1.0 without a host",
     "GET /p?q=1 HTTP/1.0",

@@ -3,7 +3,7 @@ import type { DirectResponse, Exchange } from "../exchange/exchange.ts";
 import type { HeldResponse } from "../exchange/held-response.ts";
 import type { PluginPhases } from "../plugin.ts";
 import { ExchangeValues } from "../tools/exchange-values.ts";
-import { applyRequest, FORBIDDEN_METHODS, RequestBodyTooLongError, webRequest } from "./web-request.ts";
+import { applyRequest, RequestBodyTooLongError, unsuitableRequest, webRequest } from "./web-request.ts";
 import { ResponseBodyTooLongError, WebResponse } from "./web-response.ts";
 
 /**
@@ -35,7 +35,8 @@ export function middleware(handler: Middleware, { bodyLimit = 1024 * 1024 }: Mid
   const waiting = new ExchangeValues<MiddlewareCall>();
   return {
     async access(exchange) {
-      if (FORBIDDEN_METHODS.has(exchange.request.method)) return { status: 405, message: "Method not allowed" };
+      const refusal = unsuitableRequest(exchange.request);
+      if (refusal !== undefined) return refusal;
       const call = new MiddlewareCall(exchange, { handler, bodyLimit });
       const response = await withBodyRefusals(call.begin());
       if (response === undefined) waiting.set(exchange, call);
