@@ -1,12 +1,13 @@
 /**
  * The key of a cached response: a hash of what the response may depend on. As in Kong, it is made of the client's
  * method, path and query parameters, the route, the consumer, and configured headers as earlier plugins have changed
- * them. It also covers further properties that the upstream may use: the body, the scheme and host, the service, the
- * identity of a user who is no consumer, and the method and target that other plugins have set. The parts are joined
- * without ambiguity.
+ * them. It also covers further properties that the upstream may use: the body, the scheme and host, headers that state
+ * them differently, the service, the identity of a user who is no consumer, and the method and target that other plugins
+ * have set. The parts are joined without ambiguity.
  */
 import { hash } from "node:crypto";
-import { CACHEABLE_OPERATION, DOCUMENT_HASH, type Exchange, lowerCase } from "@sluice/plugin-sdk";
+import { CACHEABLE_OPERATION, DOCUMENT_HASH, type Exchange, foldedName, lowerCase } from "@sluice/plugin-sdk";
+import { replacingHeaders } from "./requests.ts";
 import type { ProxyCacheConfig } from "./schema.ts";
 
 /** Calculates the key as 64 hex digits. `body` is null for a request without a body. */
@@ -27,7 +28,7 @@ export function createKeyOf(config: ProxyCacheConfig): KeyOf {
         exchange.shared.get("forward_auth_headers"),
       ],
       [route.id, service?.id],
-      [method, scheme, host],
+      [method, scheme, host, ...originHeaders(request.rawHeaders)],
       config.ignore_uri_case ? path.toLowerCase() : path,
       parametersOf(query, select),
       headers.map((name) => exchange.upstreamHeaderValues(name)),
@@ -44,6 +45,34 @@ export function createKeyOf(config: ProxyCacheConfig): KeyOf {
     ];
     return hash("sha256", JSON.stringify(parts));
   };
+}
+
+/**
+ * Headers in which some upstreams read the host, scheme or path that the client used, to make links and redirects of
+ * them. Beside these, all headers that begin with `X-Forwarded-`.
+ */
+const originNames: ReadonlySet<string> = new Set([
+  ...["forwarded", "x-host", "x-http-host-override", "x-original-host", "x-url-scheme", "front-end-https"],
+  ...replacingHeaders,
+]);
+
+const NONE: readonly string[] = [];
+
+/**
+ * Names and values of the headers by which a client, or a proxy in front of the gateway, can make an upstream see
+ * another URL. Names are compared as upstreams may read them: `X_Original_URL` is `X-Original-URL` to some.
+ * X-Forwarded-For is left out, because each client has another value.
+ *
+ * @param headers Names and values in turn
+ */
+function originHeaders(headers: readonly string[]): readonly string[] {
+  let found = NONE;
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = foldedName(lowerCase(headers[at] ?? ""));
+    const isOrigin = originNames.has(name) || (name.startsWith("x-forwarded-") && name !== "x-forwarded-for");
+    if (isOrigin) found = [...found, name, headers[at + 1] ?? ""];
+  }
+  return found;
 }
 
 /**

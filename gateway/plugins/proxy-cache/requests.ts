@@ -6,15 +6,16 @@ import type { ProxyCacheConfig } from "./schema.ts";
 /** Maximum bytes of a request's body that is part of the key. */
 const MAX_REQUEST_BODY = 1_048_576;
 
-/**
- * Headers in which some upstreams read a method or target other than that of the request line, and headers that ask
- * for a part of the response or another protocol. The response to a request with one of them must not be served for
- * other requests.
- */
-const uncachedHeaders = [
+/** Headers in which some upstreams read a method or target other than that of the request line. */
+export const replacingHeaders = [
   ...["x-http-method-override", "x-http-method", "x-method-override", "x-original-url", "x-rewrite-url"],
-  ...["range", "upgrade"],
 ] as const;
+
+/**
+ * Beside `replacingHeaders`, the headers that ask for a part of the response or another protocol. The response to a
+ * request with one of them must not be served for other requests.
+ */
+const uncachedHeaders = [...replacingHeaders, "range", "upgrade"] as const;
 
 export function mayUseCache(request: ExchangeRequest, methods: ReadonlySet<string>): boolean {
   return methods.has(request.method) && uncachedHeaders.every((name) => request.header(name) === undefined);

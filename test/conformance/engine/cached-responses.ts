@@ -24,6 +24,8 @@ export interface Cached {
   readonly config?: object;
   readonly upstream?: RequestListener;
   readonly plugins?: Readonly<Record<string, PluginPhases>>;
+  /** Whether the client is a trusted proxy. Default: false. */
+  readonly isTrusted?: boolean;
 }
 
 const cachePlugin = (config: object = {}): PluginPhases =>
@@ -32,8 +34,13 @@ const cachePlugin = (config: object = {}): PluginPhases =>
 export const startCache = (
   test: TestContext,
   engine: Engine,
-  { config, upstream = counting(), plugins }: Cached = {},
-) => startRig(test, engine, { upstream, plugins: { "proxy-cache": cachePlugin(config), ...plugins } });
+  { config, upstream = counting(), plugins, isTrusted = false }: Cached = {},
+) =>
+  startRig(test, engine, {
+    upstream,
+    plugins: { "proxy-cache": cachePlugin(config), ...plugins },
+    ...(isTrusted && { settings: { trustedIps: ["127.0.0.0/8"] } }),
+  });
 
 export function cachedResponseSuite(engine: Engine): void {
   describe(`cached responses (${engine.name})`, () => {
@@ -145,9 +152,13 @@ export function cachedResponseSuite(engine: Engine): void {
     it("are shared by requests that differ only in parts that are not in the key", async (test) => {
       const { port } = await startCache(test, engine, {
         config: { vary_query_params: ["q"], ignore_uri_case: true },
+        isTrusted: true,
       });
       await sendRequest(port, { path: "/A?q=1&x=1" });
-      const { headers, body } = await sendRequest(port, { path: "/a?x=2&q=1", headers: { "user-agent": "other" } });
+      const { headers, body } = await sendRequest(port, {
+        path: "/a?x=2&q=1",
+        headers: { "user-agent": "other", "x-forwarded-for": "10.1.2.3" },
+      });
       assert.deepEqual([headers["x-cache-status"], body], ["Hit", "1 GET /A?q=1&x=1"]);
     });
 

@@ -51,6 +51,22 @@ const never = ["Bypass", "Bypass"] as const;
 
 const pairs: readonly Pair[] = [
   { what: "another host", first: { headers: { host: "evil.test" } }, second: { headers: { host: "good.test" } } },
+  ...["X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Path", "X-Forwarded-Prefix", "X-Forwarded-User"].map(
+    (name) => ({
+      what: `another ${name} of a trusted proxy`,
+      isTrusted: true,
+      first: { headers: { [name]: "81" } },
+      second: { headers: { [name]: "80" } },
+    }),
+  ),
+  ...["Forwarded", "X-Forwarded-Scheme", "X-Host", "X-HTTP-Host-Override", "X-Original-Host", "X-URL-Scheme"].map(
+    (name) => ({ what: `the header ${name}`, first: { headers: { [name]: "host=evil.test" } }, second: {} }),
+  ),
+  ...["X_HTTP_Method_Override", "X.Original.URL", "X_Host"].map((name) => ({
+    what: `the header ${name}, which some upstreams read like the one with dashes`,
+    first: { headers: { [name]: "DELETE" } },
+    second: {},
+  })),
   { what: "another query", first: { path: "/?a=1" }, second: { path: "/?a=2" } },
   {
     what: "another query with the same text when joined by colons",
@@ -224,12 +240,13 @@ const truncated: readonly (readonly [what: string, upstream: RequestListener])[]
 
 export function unsharedResponseSuite(engine: Engine): void {
   describe(`responses that the cache must not share (${engine.name})`, () => {
-    for (const { what, config, upstream, plugins, first, second, statuses = ["Miss", "Miss"] } of pairs) {
+    for (const { what, config, upstream, plugins, isTrusted, first, second, statuses = ["Miss", "Miss"] } of pairs) {
       it(`are not reused for the next request: ${what}`, async (test) => {
         const { port } = await startCache(test, engine, {
           ...(config && { config }),
           ...(upstream && { upstream }),
           ...(plugins && { plugins }),
+          ...(isTrusted && { isTrusted }),
         });
         const seen = [await sendRequest(port, first), await sendRequest(port, second)];
         assert.deepEqual(
