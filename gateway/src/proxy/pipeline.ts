@@ -240,7 +240,7 @@ export class Pipeline {
     exchange.timings.ended = performance.now();
     for (const { phases } of exchange.chain.steps) {
       try {
-        phases.log?.(exchange);
+        this.#watch(exchange, phases.log?.(exchange));
       } catch (error) {
         this.#logFailure(exchange, error);
       }
@@ -325,6 +325,11 @@ export class Pipeline {
     }
   }
 
+  /** Logs the rejection of a phase that nothing awaits: TypeScript accepts an asynchronous one. */
+  #watch(exchange: LiveExchange, result: unknown): void {
+    if (result instanceof Promise) result.catch((error: unknown) => this.#logFailure(exchange, error));
+  }
+
   /** Logs the reason for a response. Clients do not receive the reason: it shows how the gateway is configured. */
   #tellReason({ id, route, service }: LiveExchange, status: number, reason: string): void {
     const limiter = status >= FIRST_SERVER_ERROR ? this.#failures : this.#refusals;
@@ -340,7 +345,7 @@ export class Pipeline {
     exchange.responseHead = head;
     for (const { phases } of exchange.chain.steps) {
       try {
-        phases.responseHeaders?.(exchange);
+        this.#watch(exchange, phases.responseHeaders?.(exchange));
       } catch (error) {
         this.#logFailure(exchange, error);
       }

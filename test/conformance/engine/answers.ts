@@ -1,12 +1,36 @@
 /** Responses that the gateway generates, with Kong's statuses and texts. */
 import assert from "node:assert/strict";
+import type { RequestListener } from "node:http";
 import { describe, it } from "node:test";
+import type { PluginPhases } from "@sluice/plugin-sdk";
+import { waitFor } from "../../../tools/process/index.ts";
 import { pluginInstance } from "../../plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../plugins/filled-configs.ts";
 import { sendRaw, sendRequest } from "./client.ts";
 import { type Engine, type RigOptions, startRig } from "./proxy-rig.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
+
+const circular: Record<string, unknown> = {};
+circular.self = circular;
+
+/** What a plugin must not answer with, but can: TypeScript does not check packages in JavaScript. */
+const invalidAnswers: readonly (readonly [what: string, answer: unknown])[] = [
+  ["an interim status, after which the client would wait", { status: 100, body: "" }],
+  ["a status above 599, which is invalid", { status: 600, body: "" }],
+  ["a status that is a text", { status: "200" }],
+  ["no status", { body: "hello" }],
+  ["a text", "hello"],
+  ["true", true],
+  ["a Response", new Response("hello")],
+  ["a body that is a number", { status: 200, body: 5 }],
+  ["a body that is a Uint8Array", { status: 200, body: new Uint8Array(5) }],
+  ["a header that is a number", { status: 200, headers: { "Retry-After": 5 } }],
+  ["a header whose name has a line break", { status: 200, headers: { "X-A: 1\r\nX-B": "2" } }],
+  ["kept headers that are no list", { status: 200, keptHeaders: { "X-A": "1" }, body: "" }],
+  ["a message that is a number", { status: 200, message: 5 }],
+  ["JSON that contains itself", { status: 200, json: circular }],
+];
 
 export function answerSuite(engine: Engine): void {
   describe(`responses of the gateway itself: the ${engine.name} engine`, () => {
@@ -146,15 +170,44 @@ export function answerSuite(engine: Engine): void {
       });
     }
 
-    for (const [what, status] of [
-      ["an interim status of a plugin, after which the client would wait", 100],
-      ["a status of a plugin above 599, which is invalid", 600],
-    ] as const)
-      it(`answers 500 instead of ${what}`, async (test) => {
-        const answering = { access: () => ({ status, body: "" }) };
-        const { port } = await startRig(test, engine, { plugins: { "request-termination": answering } });
-        assert.equal((await sendRequest(port)).status, 500);
+    for (const [what, answer] of invalidAnswers)
+      for (const phase of ["access", "response", "responseBody"] as const)
+        it(`answers 500 if a plugin returns ${what} in the phase ${phase}, and serves the next request`, async (test) => {
+          let isBroken = true;
+          const answering = { [phase]: () => (isBroken ? answer : undefined) } as PluginPhases;
+          const upstream: RequestListener = (_request, response) => void response.end("hello");
+          const { port } = await startRig(test, engine, { upstream, plugins: { "request-termination": answering } });
+          assert.equal((await sendRequest(port)).status, 500);
+          isBroken = false;
+          assert.equal((await sendRequest(port)).status, 200);
+        });
+
+    for (const phase of ["access", "response"] as const)
+      it(`answers 500 if a plugin returns null instead of undefined in the phase ${phase}`, async (test) => {
+        const answering = { [phase]: async () => null } as PluginPhases;
+        const upstream: RequestListener = (_request, response) => void response.end("hello");
+        const { port } = await startRig(test, engine, { upstream, plugins: { "request-termination": answering } });
+        for (const status of [500, 500]) assert.equal((await sendRequest(port)).status, status);
       });
+
+    for (const phase of ["responseHeaders", "log"] as const)
+      it(`logs the rejection of an asynchronous phase ${phase}, which nothing awaits, and serves the next request`, async (test) => {
+        const rejecting = { [phase]: () => Promise.reject(new Error("broken")) } as PluginPhases;
+        const upstream: RequestListener = (_request, response) => void response.end("hello");
+        const { port, log } = await startRig(test, engine, { upstream, plugins: { "request-termination": rejecting } });
+        for (const status of [200, 200]) assert.equal((await sendRequest(port)).status, status);
+        await waitFor(() => log.some(({ message }) => message === "a plugin failed"), { what: "the line of the log" });
+      });
+
+    it("sends no line breaks in the headers of a plugin's answer, which would begin other headers", async (test) => {
+      const answering = { access: () => ({ status: 200, headers: { "X-A": "a\r\nX-B: b", "X-C": ["c\nX-D: d"] } }) };
+      const { port } = await startRig(test, engine, { plugins: { "request-termination": answering } });
+      const { headers } = await sendRequest(port);
+      assert.deepEqual(
+        [headers["x-a"], headers["x-b"], headers["x-c"], headers["x-d"]],
+        ["aX-B: b", undefined, "cX-D: d", undefined],
+      );
+    });
 
     for (const protocol of ["tcp", "tls", "tls_passthrough"] as const)
       it(`answers 503 if the protocol of the service is ${protocol}, and does not call it`, async (test) => {

@@ -154,6 +154,9 @@ const names = ["cors", "key-auth", "rate-limiting"];
 const stacked = (filters: readonly BodyFilter[]): Readonly<Record<string, PluginPhases>> =>
   Object.fromEntries(filters.map((filter, at) => [names[at] ?? "", filtering(filter)]));
 
+/** Returns what TypeScript does not let a filter return, but what a package in JavaScript can return. */
+const invalid = (value: unknown) => () => value as never;
+
 /**
  * `status`: status of the response that replaces the filtered one; null: the filtered one is aborted after its head.
  */
@@ -166,6 +169,11 @@ const failures: readonly (readonly [
   ["their Content-Length exceeds the limit of a plugin that refuses them", sized, buffering(4, "refused"), 502],
   ["their chunks exceed the limit of a plugin that refuses them", respondChunked, buffering(4, "refused"), 502],
   ["a filter throws before the head is sent", sized, { ...buffering(9), whole: failing.piece }, 500],
+  ["a plugin returns no filter", sized, {} as BodyFilter, 500],
+  ["a filter returns a promise", sized, { ...buffering(9), whole: invalid(Promise.resolve(Buffer.from("a"))) }, 500],
+  ["a filter returns nothing", respondChunked, { ...buffering(9), whole: invalid(undefined) }, 500],
+  ["a filter returns a text piece by piece", sized, { piece: invalid("HELLO") }, null],
+  ["a filter returns no stream", sized, { transform: invalid(null) }, 500],
   ["a filter throws after the head is sent", sized, failing, null],
   ["a filter throws at the end of the body", respondChunked, failingAtEnd, null],
 ];

@@ -187,7 +187,7 @@ const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/g;
  * The value in Latin-1, one character per byte, as HTTP libraries expect. Text beyond Latin-1 is sent as UTF-8. Line
  * breaks and other control characters are removed.
  */
-function wireValue(value: string): string {
+export function wireValue(value: string): string {
   if (isPlain(value)) return value;
   return (NOT_A_BYTE.test(value) ? Buffer.from(value, "utf8").toString("latin1") : value).replace(CONTROLS, "");
 }

@@ -1,5 +1,5 @@
 /** The filters that plugins set for the body of one response, as a chain in order of priority. */
-import type { Transform } from "node:stream";
+import { Duplex, type Transform } from "node:stream";
 import type {
   BodyObserver,
   BufferingBodyFilter,
@@ -120,7 +120,9 @@ export class BodyFilters {
     try {
       for (const { step, filter } of this.#transforms) {
         this.#exchange.currentStep = step;
-        streams.push(filter.transform());
+        const stream: unknown = filter.transform();
+        if (!(stream instanceof Duplex)) throw new TypeError("`transform` of a body filter returned no stream");
+        streams.push(stream as Transform);
       }
     } catch (error) {
       for (const stream of streams) stream.destroy();
@@ -218,14 +220,19 @@ function passesUnchanged(filter: BufferingBodyFilter | StreamingBodyFilter, leng
 const takeAll = (stage: Stage, pieces: readonly Buffer[]): readonly Buffer[] =>
   pieces.flatMap((piece) => stage.filter(piece));
 
-/** Leaves out an empty piece, which would end a chunked body. */
-const nonEmpty = (piece: Buffer): readonly Buffer[] => (piece.length === 0 ? [] : [piece]);
+/** Leaves out an empty piece, which would end a chunked body. Throws if a plugin returned something else. */
+function nonEmpty(piece: Buffer): readonly Buffer[] {
+  // A package in JavaScript may return a text or a promise, which cannot be written.
+  if (!Buffer.isBuffer(piece)) throw new TypeError("a body filter returned no Buffer");
+  return piece.length === 0 ? [] : [piece];
+}
 
 class StreamingStage implements Stage {
   readonly isHolding = false;
   readonly #filter: StreamingBodyFilter;
 
   constructor(filter: StreamingBodyFilter) {
+    if (typeof filter.piece !== "function") throw new TypeError("the phase responseBody returned no body filter");
     this.#filter = filter;
   }
 

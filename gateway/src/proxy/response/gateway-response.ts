@@ -1,11 +1,12 @@
 /** Responses that the gateway itself generates, ready to be written. */
 
-import type { DirectResponse } from "@sluice/plugin-sdk";
+import { type DirectResponse, wireValue } from "@sluice/plugin-sdk";
 import { errorAnswer, type GatewayErrorName, gatewayErrors } from "../../exchange/gateway-errors.ts";
 import type { IncomingRequest } from "../exchange/request.ts";
 import { formatMilliseconds } from "../headers/client-headers.ts";
 import type { HeaderStyle } from "../headers/header-names.ts";
 import { failureReason } from "../upstream/failure.ts";
+import { responseFault } from "./response-fault.ts";
 
 const LENGTH = "content-length";
 const NO_CONTENT = 204;
@@ -41,8 +42,8 @@ export function createGatewayResponse(
   const headers: string[] = [];
   const isBodiless = answer.status === NO_CONTENT || answer.status === NOT_MODIFIED;
   for (const [name, value] of Object.entries(answer.headers ?? {})) {
-    if (typeof value === "string") headers.push(name, value);
-    else for (const one of value) headers.push(name, one);
+    if (typeof value === "string") headers.push(name, wireValue(value));
+    else for (const one of value) headers.push(name, wireValue(one));
   }
   let body = answer.body ?? "";
   const data = answer.json && JSON.stringify(answer.json);
@@ -68,12 +69,14 @@ export function createGatewayResponse(
 }
 
 /**
- * Replaces a response by an error when its status is interim (1xx, RFC 9110 section 15.2), after which the client would
+ * Replaces a response by an error when it is none (see `responseFault`), when its status is interim (1xx, RFC 9110 section 15.2), after which the client would
  * wait for the final response, or above 599, which is invalid (section 15) and cannot be sent over HTTP/2.
  *
  * @param opensBySuccess Whether a 2xx is replaced too, because it would open a WebSocket without an upstream
  */
 export function finalResponse(response: DirectResponse, opensBySuccess: boolean): DirectResponse {
+  const fault = responseFault(response);
+  if (fault !== null) return errorAnswer("unexpected", `a plugin answered with ${fault}`);
   const { status } = response;
   if (status < FIRST_FINAL_STATUS || status > LAST_STATUS)
     return errorAnswer("unexpected", `a plugin answered with the status ${status}, not one from 200 to 599`);
