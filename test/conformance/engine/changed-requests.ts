@@ -88,6 +88,25 @@ export function changedRequestSuite(engine: Engine): void {
       assert.deepEqual([method, url], ["DELETE", "/%C3%A9%20b/%2F?d=4&c=3"]);
     });
 
+    it("get the query that a plugin sets in URL encoding, so that it cannot end the request line", async (test) => {
+      const set = changing((exchange) => {
+        exchange.upstreamQuery = "?a=b c\r\nX-B: d\u20ac#e%20";
+      });
+      const { port } = await startRig(test, engine, set);
+      const { url, headers } = JSON.parse((await sendRequest(port)).body);
+      assert.deepEqual([url, headers["x-b"]], ["/?a=b%20c%0D%0AX-B:%20d%E2%82%AC%23e%20", undefined]);
+    });
+
+    for (const [what, change] of [
+      ["a method that is none", { upstreamMethod: "GET /evil HTTP/1.1\r\nX-B:" }],
+      ["a query without its ?", { upstreamQuery: "a=1" }],
+    ] as const)
+      it(`are answered with 500 if a plugin sets ${what}`, async (test) => {
+        const set = changing((exchange) => void Object.assign(exchange, change));
+        const { port } = await startRig(test, engine, set);
+        assert.equal((await sendRequest(port)).status, 500);
+      });
+
     for (const [path, uri, rows] of rewrites) {
       it(`get the path ${uri} with captures of the route's path ${path}`, async (test) => {
         const { port } = await startRig(test, engine, {

@@ -34,7 +34,7 @@ import { headerText, type ResponseHead, rawHeaderValues } from "../headers/raw-h
 import { forgetLogRecord, logRecordOf } from "../observability/log-record/log-record.ts";
 import type { IncomingRequest } from "./request.ts";
 import { newRequestId } from "./request-id.ts";
-import { queryParameterName } from "./request-target.ts";
+import { checkedMethod, checkedQuery, queryParameterName } from "./request-target.ts";
 import { RouteIdentities } from "./route-identities.ts";
 
 /** Bytes read and written for the exchange so far, counted by the engine. */
@@ -286,7 +286,7 @@ export class LiveExchange implements Exchange {
   }
 
   set upstreamMethod(method: string) {
-    this.#upstreamMethod = method;
+    this.#upstreamMethod = checkedMethod(method);
   }
 
   /** Whether the upstream sends no body although the client expects one: a plugin has changed the method to HEAD. */
@@ -307,7 +307,7 @@ export class LiveExchange implements Exchange {
   }
 
   set upstreamQuery(query: string) {
-    this.#upstreamQuery = query;
+    this.#upstreamQuery = checkedQuery(query);
     this.#removedQuery = null;
   }
 

@@ -1,5 +1,6 @@
 /** Parses request targets into the normal form that routes match on. */
 import { normalizePath } from "@sluice/model/serving";
+import { isToken } from "@sluice/plugin-sdk";
 import type { GatewayErrorName } from "../../exchange/gateway-errors.ts";
 
 export interface RequestTarget {
@@ -89,4 +90,19 @@ export function queryParameterName(parameter: string): string {
   } catch {
     return name;
   }
+}
+
+/** Whitespace and control characters would end the request line, and other characters must be encoded (RFC 3986). */
+const NOT_IN_QUERY = /[^\x21-\x7e]|#/gu;
+
+/** The query that a plugin has set, with invalid characters encoded. Throws if it lacks its `?`. */
+export function checkedQuery(query: string): string {
+  if (query !== "" && !query.startsWith("?")) throw new TypeError("upstreamQuery must begin with ? or be empty");
+  return query.toWellFormed().replace(NOT_IN_QUERY, encodeURIComponent);
+}
+
+/** The method that a plugin has set. Throws if it is no token (RFC 9110 section 9.1). */
+export function checkedMethod(method: string): string {
+  if (!isToken(method)) throw new TypeError("upstreamMethod must be a token, such as POST");
+  return method;
 }
