@@ -98,7 +98,7 @@ export class InstanceContext implements PluginContext {
   }
 
   get network(): PluginNetwork {
-    this.#network ??= new InstanceNetwork(this.#services);
+    this.#network ??= new InstanceNetwork(this.#services, this.log);
     return this.#network;
   }
 
@@ -160,12 +160,14 @@ type NetworkServices = Pick<WorkerServices, "connect" | "openHttpClient" | "data
 /** The connections of an instance. Connections that the instance has left open are closed when it ends. */
 class InstanceNetwork implements PluginNetwork {
   readonly #services: NetworkServices;
+  readonly #log: PluginLog;
   readonly #open = new Set<{ close(): void }>();
   #http: HttpClient | null = null;
   #hasEnded = false;
 
-  constructor(services: NetworkServices) {
+  constructor(services: NetworkServices, log: PluginLog) {
     this.#services = services;
+    this.#log = log;
   }
 
   get http(): HttpClient {
@@ -202,6 +204,11 @@ class InstanceNetwork implements PluginNetwork {
 
   #openedSocket(socket: Socket): Socket {
     const entry = this.#opened({ close: () => void socket.destroy() });
+    socket.on("error", ({ message }) => {
+      // Without any handler, the error would end the worker.
+      if (socket.listenerCount("error") > 1) return;
+      this.#log.warn("a connection failed, and the plugin has no handler for its error", { reason: message });
+    });
     return socket.once("close", () => this.#open.delete(entry));
   }
 

@@ -32,7 +32,7 @@ function meter(phasesOf: (context: PluginContext) => PluginPhases): Metered {
   const measured = measuredPlugins([plugin], {
     words,
     metrics: { observePlugin: (name, phase) => void observed.push(`${name} ${phase}`) },
-    log: { warn: (facts) => void warnings.push(facts) },
+    log: { warn: (facts) => void warnings.push(facts), error: (facts) => void warnings.push(facts) },
   }).get(plugin.name);
   assert.ok(measured);
   const context = new InstanceContext(plugin.name, fakeScope(), fakeServices());
@@ -235,5 +235,21 @@ describe("plugin code", () => {
     }));
     outer.phases.access?.(exchange);
     assert.equal(runningNow(), 0);
+  });
+
+  test("is not created if `phases` is asynchronous, because the phases in the promise would never run", () => {
+    assert.throws(() => meter(() => Promise.resolve({}) as PluginPhases), /returned a promise/);
+  });
+
+  test("is logged if the method of an observer rejects, because nothing awaits it", async () => {
+    const err = new Error("broken");
+    const { phases, warnings } = meter(() => ({
+      responseBody: () => ({ observe() {}, complete: () => Promise.reject(err) }),
+    }));
+    const filter = phases.responseBody?.(exchange);
+    assert.ok(filter && "observe" in filter);
+    filter.complete();
+    await nextTurn();
+    assert.deepEqual(warnings, [{ plugin: "cors", phase: "responseBody", err }]);
   });
 });

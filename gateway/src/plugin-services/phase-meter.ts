@@ -2,6 +2,7 @@
 import type { BodyFilter, BodyObserver, DirectResponse, PluginDefinition, PluginPhases } from "@sluice/plugin-sdk";
 import type { GatewayMetrics } from "../metrics/metrics.ts";
 import type { PluginWords } from "../shared-memory/heartbeat.ts";
+import { checkedPhases } from "./checked-phases.ts";
 import type { ServicesLog } from "./instance-context.ts";
 import { meteredContext } from "./metered-context.ts";
 import { BLOCKING_MILLISECONDS, blockedSince, continuePlugin, pluginWords, trackPlugins } from "./running-plugin.ts";
@@ -14,7 +15,7 @@ export type MeasuredPhase = keyof PluginPhases | "phases" | "timer";
 
 export interface PhaseMeterOptions {
   readonly metrics: Pick<GatewayMetrics, "observePlugin">;
-  readonly log: Pick<ServicesLog, "warn">;
+  readonly log: Pick<ServicesLog, "warn" | "error">;
   readonly words: PluginWords;
 }
 
@@ -40,7 +41,7 @@ export function measuredPlugins(
       const meter = meters.get(names.indexOf(plugin.name) + 1) as PhaseMeter;
       const phases: PluginDefinition["phases"] = (config, context) => {
         const create = meter.run("phases", () => plugin.phases(config, meteredContext(context, meter)));
-        return meter.measured(create());
+        return meter.measured(checkedPhases(create()));
       };
       return [plugin.name, { ...plugin, phases }];
     }),
@@ -130,14 +131,23 @@ export class PhaseMeter {
   #filtering(responseBody: NonNullable<PluginPhases["responseBody"]>): NonNullable<PluginPhases["responseBody"]> {
     const open = this.run("responseBody", responseBody);
     const calls: ObserverCalls = {
-      observe: this.run("responseBody", (observer: BodyObserver, piece: Buffer) => observer.observe(piece)),
-      complete: this.run("responseBody", (observer: BodyObserver) => observer.complete()),
+      observe: this.run("responseBody", (observer: BodyObserver, piece: Buffer) =>
+        this.#watch(observer.observe(piece)),
+      ),
+      complete: this.run("responseBody", (observer: BodyObserver) => this.#watch(observer.complete())),
     };
     return (exchange) => {
       const filter = open(exchange);
       if (filter === null || "status" in filter) return filter;
       return "observe" in filter ? new MeasuredObserver(filter, calls) : this.#measuredFilter(filter);
     };
+  }
+
+  /** Logs the rejection of an observer's method, which nothing awaits: TypeScript accepts an asynchronous one. */
+  #watch(result: unknown): void {
+    if (!(result instanceof Promise)) return;
+    const facts = { plugin: this.#plugin, phase: "responseBody" };
+    result.catch((err: unknown) => this.#options.log.error({ ...facts, err }, "a plugin failed"));
   }
 
   #measuredFilter(

@@ -55,6 +55,26 @@ test("a start or stop that does not end is no longer awaited after its limit", a
 /** Keeps the process alive for 20 ms, because the instance's own timers do not. */
 const keepAlive = () => new Promise((resolve) => setTimeout(resolve, 20));
 
+for (const [what, phases, message] of [
+  ["a promise", Promise.resolve({}), /returned a promise: it must not be asynchronous/],
+  ["nothing", undefined, /returned undefined, not an object with phases/],
+  ["a function", () => undefined, /returned a function, not an object with phases/],
+  ["a phase that is no function", { access: { status: 403 } }, /the phase access is no function/],
+  [
+    "only members that are no phases",
+    { acces: () => ({ status: 403 }) },
+    /returned an object without a phase: acces is none, did you mean access\?/,
+  ],
+] as const)
+  test(`an instance cannot be created if \`phases\` returns ${what}, because the plugin may protect something`, () => {
+    assert.throws(() => startInstance(() => phases as PluginPhases), { name: "TypeError", message });
+  });
+
+test("an instance may have no phases at all, or members beside its phases", () => {
+  const helper = { help: () => 1, access: () => undefined, log: undefined } as PluginPhases;
+  for (const phases of [{}, helper]) assert.ok(startInstance(() => phases).instance);
+});
+
 test("an instance that cannot be created leaves no connection open", async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -122,6 +142,26 @@ test("connections end with the instance", async () => {
   await instance.stop();
   await closed.promise;
   await new Promise((resolve) => server.close(resolve));
+});
+
+test("an error of a connection for which the plugin has no handler is logged, and does not end the process", async () => {
+  const { log, instance } = startInstance(({ network }) => ({
+    start: () => new Promise((resolve) => void network.connect({ host: "127.0.0.1", port: 1 }).once("close", resolve)),
+  }));
+  await Promise.all([instance.start(), keepAlive()]);
+  assert.deepEqual(log, [
+    {
+      message: "a connection failed, and the plugin has no handler for its error",
+      reason: "connect ECONNREFUSED 127.0.0.1:1",
+      ...origin,
+    },
+  ]);
+  log.length = 0;
+  const { log: handled, instance: handling } = startInstance(({ network }) => ({
+    start: () => new Promise((resolve) => void network.connect({ host: "127.0.0.1", port: 1 }).once("error", resolve)),
+  }));
+  await Promise.all([handling.start(), keepAlive()]);
+  assert.deepEqual(handled, []);
 });
 
 test("a connection that is opened after the end of the instance is closed", async () => {

@@ -1,6 +1,7 @@
 /** An instance of a plugin from its start to its stop. */
 import type { PluginDefinition, PluginPhases, PluginScope } from "@sluice/plugin-sdk";
 import type { InstanceCache } from "../plugin-caches/create-caches.ts";
+import { checkedPhases } from "./checked-phases.ts";
 import { InstanceContext, type WorkerServices } from "./instance-context.ts";
 
 /** Milliseconds after which a start or stop is logged as late and no longer awaited. */
@@ -27,7 +28,7 @@ export class PluginInstance {
     this.#context = new InstanceContext(plugin.name, scope, services);
     this.#limits = limits;
     try {
-      this.phases = plugin.phases(config, this.#context);
+      this.phases = checkedPhases(plugin.phases(config, this.#context));
     } catch (error) {
       // `phases` may have opened connections or started timers before it failed.
       this.#context.end();
