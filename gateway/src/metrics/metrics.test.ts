@@ -216,6 +216,18 @@ describe("a metric of a plugin", () => {
 
   for (const [what, plugin, given, message] of [
     [
+      "a name that Prometheus does not accept",
+      "my-words",
+      { ...options, name: "events total" },
+      "the metric events total of the plugin my-words needs a name of lower-case letters, digits and _",
+    ],
+    [
+      "a label that Prometheus does not accept",
+      "my-words",
+      { ...options, name: "others_total", labelNames: ["a-b"] },
+      "the label a-b of the metric others_total of the plugin my-words needs a name of lower-case letters, digits and _",
+    ],
+    [
       "labels that differ from those of its first use",
       "my-words",
       { ...options, labelNames: ["kind", "size"] },
