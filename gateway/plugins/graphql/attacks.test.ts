@@ -241,6 +241,12 @@ describe("graphql", () => {
     assert.equal(await refusalOf(post({ documentId: `sha256:${digest}` }), phases), undefined);
   });
 
+  it("does not read the documents of a batch with too many operations, which would take long", async () => {
+    const phases = instance();
+    assert.equal(await refusalOf(post(Array.from({ length: 11 }, () => ({ query: QUERY }))), phases), `${LIMIT} batch`);
+    assert.equal(await refusalOf(post({ extensions: persisted(digest) }), phases), "200 PERSISTED_QUERY_NOT_FOUND");
+  });
+
   it("refuses a persisted query whose document is beyond a limit", async () => {
     const phases = instance();
     await refusalOf(post({ query: introspection }), phases);

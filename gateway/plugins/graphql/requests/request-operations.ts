@@ -17,7 +17,7 @@ import { KnownRequests } from "./known-requests.ts";
 import { nameRefusal, type Parameters, readJsonText, urlParameters } from "./parameters.ts";
 import { type NamedOperation, type ReadGraphqlRequest, unknownOperation } from "./read-request.ts";
 
-/** Larger batches are counted as one unknown operation. */
+/** Without `enforce`, larger batches are counted as one unknown operation. */
 const MAX_BATCH = 100;
 const NAME = /^[_a-z]\w{0,127}$/i;
 /** Digits of a hash that are shown instead of a name. */
@@ -210,10 +210,10 @@ export class OperationReader {
   }
 
   #batch(values: readonly unknown[]): ReadGraphqlRequest {
-    const { max_batch_size: limit } = this.#config;
+    const { enforce, max_batch_size: limit } = this.#config;
     if (values.length === 0) return unreadable(malformedRequest("The batch is empty"));
     const tooLarge = () => beyondLimit("batch", limit, "The batch has too many operations");
-    if (values.length > MAX_BATCH) return unreadable(tooLarge());
+    if (values.length > (enforce ? limit : MAX_BATCH)) return unreadable(tooLarge());
     const read = values.map((value) => this.#operation(value));
     const refusal =
       read.find((each) => each.refusal !== null)?.refusal ??
