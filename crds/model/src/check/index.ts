@@ -162,14 +162,24 @@ function withReferences({ schema }: ConfigFacts, value: unknown, found: readonly
   return [...found.filter(({ path }) => !places.has(JSON.stringify(path))), ...faults];
 }
 
-/** The violations from the plugin's check. A check that throws is a bug of the plugin: the config counts as invalid. */
+/**
+ * The violations from the plugin's check. A check that throws, or returns something else, is a bug of the plugin: the
+ * config counts as invalid.
+ */
 function runCheck(check: ConfigFacts["check"], config: Members): readonly Violation[] {
   try {
-    return [...(check?.(config) ?? [])];
+    const found: unknown = check?.(config) ?? [];
+    if (!Array.isArray(found) || !found.every(isViolation)) throw new TypeError(NO_VIOLATIONS);
+    return found;
   } catch (error) {
     return [{ path: ["@entity"], message: `the plugin's check failed: ${error}` }];
   }
 }
+
+const NO_VIOLATIONS = 'it must return a list of violations, such as [{ path: ["word"], message: "must not be empty" }]';
+
+const isViolation = (value: unknown): value is Violation =>
+  isRecord(value) && Array.isArray(value.path) && typeof value.message === "string";
 
 /**
  * Plugins whose `policy` selects where counters are stored, with the policies that need no database; with `cluster`,
