@@ -66,7 +66,9 @@ export class PurgeCounts {
     const { start: windowStart, end: expires } = this.#days.at(this.#context.now());
     const scope = `graphql-purges:${service?.id ?? ""}`;
     const limit = Number.MAX_SAFE_INTEGER;
-    return names.map((name) => ({ name: `${scope}:${name}`, scope, period: "day", windowStart, expires, limit }));
+    // The brace ends the part of a Redis key that determines its slot in a Redis Cluster. All counters of a service need
+    // the same slot, because one script and one read use several of them.
+    return names.map((name) => ({ name: `${scope}}:${name}`, scope, period: "day", windowStart, expires, limit }));
   }
 }
 

@@ -41,7 +41,8 @@ export class RedisCache<Value> implements PluginCache<Value> {
     let cursor = "0";
     do {
       const [next, keys] = await client.scan(cursor, "MATCH", `${this.#instance}*`, "COUNT", SCANNED);
-      if (keys.length > 0) await client.unlink(...keys);
+      // One by one, because a Redis Cluster refuses commands with keys of several slots.
+      await Promise.all(keys.map((key) => client.unlink(key)));
       cursor = next;
     } while (cursor !== "0");
   }

@@ -6,7 +6,7 @@ import { RedisCounters } from "../../../gateway/src/counters/redis/redis-counter
 import { connectBehind } from "../../../gateway/src/outbound/connect.ts";
 import { createGuard } from "../../../gateway/src/outbound/guard.ts";
 import { createCaches } from "../../../gateway/src/plugin-caches/create-caches.ts";
-import { waitFor } from "../../../tools/process/index.ts";
+import { freePort, waitFor } from "../../../tools/process/index.ts";
 import { startRedis } from "../../../tools/programs/servers/redis.ts";
 import { fakeContext, fakeExchange, pluginInstance, ThreadCounters } from "../../plugins/fake-exchange.ts";
 import { withConfigDefaults } from "../../plugins/filled-configs.ts";
@@ -14,20 +14,29 @@ import { cachesSuite, textCodec } from "./suite.ts";
 
 let redis: Awaited<ReturnType<typeof startRedis>>;
 let admin: Redis;
+/** A Redis Cluster of one node, which refuses commands and scripts with keys of several slots. */
+let cluster: Awaited<ReturnType<typeof startRedis>>;
 
 before(async () => {
   redis = await startRedis();
   admin = new Redis(redis.url);
   // Without a listener, ioredis prints the errors of the connection.
   admin.on("error", () => {});
+  cluster = await startRedis("--cluster-enabled", "yes", "--cluster-port", String(await freePort()));
+  const client = new Redis(cluster.url);
+  await client.cluster("ADDSLOTSRANGE", 0, 16383);
+  const isReady = async () => /cluster_state:ok/.test(String(await client.cluster("INFO")));
+  await waitFor(isReady, { what: "the cluster to be ready" });
+  client.disconnect();
 });
 after(async () => {
   admin.disconnect();
   await redis.stop();
+  await cluster.stop();
 });
 
-const configWith = (members: object = {}) =>
-  withConfigDefaults("proxy-cache", { strategy: "redis", redis: { host: "127.0.0.1", port: redis.port }, ...members });
+const configWith = (members: object = {}, { port } = redis) =>
+  withConfigDefaults("proxy-cache", { strategy: "redis", redis: { host: "127.0.0.1", port }, ...members });
 
 const open = (lines: string[] = []) =>
   createCaches({
@@ -36,8 +45,8 @@ const open = (lines: string[] = []) =>
     connect: connectBehind(createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] })),
   });
 
-const optionsOf = (generation: string) =>
-  ({ strategy: "redis", redis: configWith().redis, generation, codec: textCodec }) as const;
+const optionsOf = (generation: string, server = redis) =>
+  ({ strategy: "redis", redis: configWith({}, server).redis, generation, codec: textCodec }) as const;
 
 cachesSuite("caches in Redis", async () => {
   await admin.flushall();
@@ -63,6 +72,19 @@ it("a cache in Redis is shared by nodes with the same generation, and is cleared
   } finally {
     one.close();
     other.close();
+  }
+});
+
+it("a cache in a Redis Cluster is cleared although its values are in different slots", async () => {
+  const caches = open();
+  try {
+    const cache = caches.open("a", optionsOf("1", cluster));
+    const keys = ["k", "l", "m"];
+    for (const key of keys) await cache.set(key, "1", 60_000);
+    await cache.clear();
+    for (const key of keys) assert.equal(await cache.get(key), undefined);
+  } finally {
+    caches.close();
   }
 });
 
@@ -115,52 +137,60 @@ for (const vary of [undefined, "X-A"]) {
   });
 }
 
-it("proxy-cache holds the response to a mutation of GraphQL until its purge has reached all nodes, and no other response", async () => {
-  await admin.flushall();
-  const connect = connectBehind(createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] }));
-  const nodes = [1, 2].map(() => {
-    const caches = open();
-    const counters = new RedisCounters({ warn() {}, connect, now: Date.now });
-    const plugin = pluginInstance("proxy-cache", configWith(), fakeContext({ caches, counters, now: Date.now }));
-    return { caches, counters, plugin };
-  });
-  /** The X-Cache-Status of an operation that may contain users, or changes them or the objects with these names. */
-  async function send({ plugin }: (typeof nodes)[number], isQuery: boolean, names = "User,User!"): Promise<unknown> {
-    const exchange = fakeExchange({
-      responseHeaders: { "Content-Type": "text/plain" },
-      attempts: [{ started: 1, host: "10.0.0.1", port: 80, failed: false }],
+for (const [where, serverOf] of [
+  ["Redis", () => redis],
+  ["a Redis Cluster", () => cluster],
+] as const)
+  it(`proxy-cache with ${where} holds the response to a mutation of GraphQL until its purge has reached all nodes, and no other response`, async () => {
+    await admin.flushall();
+    const connect = connectBehind(createGuard({ allowedUpstreams: ["127.0.0.0/8"], ownListeners: [] }));
+    const nodes = [1, 2].map(() => {
+      const caches = open();
+      const counters = new RedisCounters({ warn() {}, connect, now: Date.now });
+      const plugin = pluginInstance(
+        "proxy-cache",
+        configWith({}, serverOf()),
+        fakeContext({ caches, counters, now: Date.now }),
+      );
+      return { caches, counters, plugin };
     });
-    exchange.shared.set(CACHEABLE_OPERATION, isQuery).set(CACHEABLE_RESULT, true);
-    exchange.shared.set(PURGE_NAMES, isQuery ? "User" : names).set(RESULT_NAMES, "User!,User#1");
-    if ((await plugin.access?.(exchange)) === undefined) {
-      assert.equal(plugin.holds?.(exchange), !isQuery);
-      if (!isQuery)
-        await plugin.response?.(exchange, { status: 200, headers: [], hasBody: true, body: async () => null });
-      plugin.responseHeaders?.(exchange);
-      const filter = plugin.responseBody?.(exchange);
-      if (filter && "observe" in filter) filter.complete();
+    /** The X-Cache-Status of an operation that may contain users, or changes them or the objects with these names. */
+    async function send({ plugin }: (typeof nodes)[number], isQuery: boolean, names = "User,User!"): Promise<unknown> {
+      const exchange = fakeExchange({
+        responseHeaders: { "Content-Type": "text/plain" },
+        attempts: [{ started: 1, host: "10.0.0.1", port: 80, failed: false }],
+      });
+      exchange.shared.set(CACHEABLE_OPERATION, isQuery).set(CACHEABLE_RESULT, true);
+      exchange.shared.set(PURGE_NAMES, isQuery ? "User" : names).set(RESULT_NAMES, "User!,User#1");
+      if ((await plugin.access?.(exchange)) === undefined) {
+        assert.equal(plugin.holds?.(exchange), !isQuery);
+        if (!isQuery)
+          await plugin.response?.(exchange, { status: 200, headers: [], hasBody: true, body: async () => null });
+        plugin.responseHeaders?.(exchange);
+        const filter = plugin.responseBody?.(exchange);
+        if (filter && "observe" in filter) filter.complete();
+      }
+      return exchange.responseHeaders.get("x-cache-status");
     }
-    return exchange.responseHeaders.get("x-cache-status");
-  }
-  try {
-    const [one, other] = nodes;
-    assert.ok(one && other);
-    assert.equal(await send(one, true), "Miss");
-    await waitFor(async () => (await send(other, true)) === "Hit", { what: "the result in Redis" });
-    assert.equal(await send(other, false), "Bypass");
-    assert.equal(await send(one, true), "Refresh");
-    await waitFor(async () => (await send(other, true)) === "Hit", { what: "the new result in Redis" });
-    await send(one, false, "User,User#2");
-    assert.equal(await send(other, true), "Hit");
-    await send(one, false, "User,User#1");
-    assert.equal(await send(other, true), "Refresh");
-  } finally {
-    for (const { caches, counters } of nodes) {
-      caches.close();
-      await counters.close();
+    try {
+      const [one, other] = nodes;
+      assert.ok(one && other);
+      assert.equal(await send(one, true), "Miss");
+      await waitFor(async () => (await send(other, true)) === "Hit", { what: "the result in Redis" });
+      assert.equal(await send(other, false), "Bypass");
+      assert.equal(await send(one, true), "Refresh");
+      await waitFor(async () => (await send(other, true)) === "Hit", { what: "the new result in Redis" });
+      await send(one, false, "User,User#2");
+      assert.equal(await send(other, true), "Hit");
+      await send(one, false, "User,User#1");
+      assert.equal(await send(other, true), "Refresh");
+    } finally {
+      for (const { caches, counters } of nodes) {
+        caches.close();
+        await counters.close();
+      }
     }
-  }
-});
+  });
 
 it("proxy-cache holds the response to a mutation only for a moment while Redis does not answer a purge", async () => {
   const caches = open();
