@@ -259,7 +259,8 @@ export async function measureCosts(field: CaseContestants): Promise<BenchReport>
       "POST request, whose body they read. `added us` is the median of the rounds' differences from the node without a " +
       "plugin. Log servers read everything; traces are recorded for one request in a hundred. All caches are warm, because every request is a repetition of the first. forward-auth asks its server " +
       "about every request. Redirects, terminated requests and hits of the cache do not reach the upstream. grpc-web " +
-      "and mtls-auth are not measured: they need a gRPC upstream and TLS. The rows for a plugin of your own use an " +
+      "and mtls-auth are not measured: they need a gRPC upstream and TLS. Nor are compression, request-mirror and " +
+      "request-redirect, which Kong does not have. The rows for a plugin of your own use an " +
       "example plugin, which sets one header of the request and one of the response.",
     rows,
     verdicts: [...verdicts, memory],
