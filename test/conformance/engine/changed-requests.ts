@@ -98,11 +98,16 @@ export function changedRequestSuite(engine: Engine): void {
     });
 
     for (const [what, change] of [
-      ["a method that is none", { upstreamMethod: "GET /evil HTTP/1.1\r\nX-B:" }],
-      ["a query without its ?", { upstreamQuery: "a=1" }],
-    ] as const)
+      [
+        "a method that is none",
+        (exchange) => Object.assign(exchange, { upstreamMethod: "GET /evil HTTP/1.1\r\nX-B:" }),
+      ],
+      ["a query without its ?", (exchange) => Object.assign(exchange, { upstreamQuery: "a=1" })],
+      ["a body that is a text", (exchange) => exchange.replaceBody("text" as never)],
+      ["no body", (exchange) => exchange.replaceBody(undefined as never)],
+    ] satisfies readonly (readonly [string, (exchange: Exchange) => void])[])
       it(`are answered with 500 if a plugin sets ${what}`, async (test) => {
-        const set = changing((exchange) => void Object.assign(exchange, change));
+        const set = changing(change);
         const { port } = await startRig(test, engine, set);
         assert.equal((await sendRequest(port)).status, 500);
       });

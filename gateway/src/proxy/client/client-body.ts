@@ -147,8 +147,12 @@ export class ClientBody {
     return true;
   }
 
-  /** Sets the bytes to forward instead of the client's body. The rest of the client's body is discarded. */
+  /**
+   * Sets the bytes to forward instead of the client's body. The rest of the client's body is discarded. Throws if a
+   * plugin gives something else, which could not be written.
+   */
   replace(body: Buffer): void {
+    if (!Buffer.isBuffer(body)) throw new TypeError("replaceBody needs a Buffer");
     this.#whole = body;
     this.#seen = [];
     this.drop();
