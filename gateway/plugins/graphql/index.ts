@@ -341,11 +341,11 @@ export const graphql = definePlugin({
         if (request === undefined) return null;
         const searched = searchedResults(exchange, config.max_response_size);
         if (searched === null) return null;
-        const { results } = searched;
+        const { results, encoded, isForAll } = searched;
         request.results = results;
         if (results instanceof FailedEvents) return { observe: (piece) => results.search(piece), complete() {} };
         const objects = exchange.source === "service" ? request.objects : null;
-        return new ResultObserver({ ...searched, exchange, results, objects });
+        return new ResultObserver({ exchange, results, encoded, isForAll, objects });
       },
 
       log(exchange) {
