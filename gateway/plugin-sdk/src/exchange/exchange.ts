@@ -96,11 +96,15 @@ export interface HeaderEdit {
 
 /** Edits of distinct headers that are applied together repeatedly. Created by `editGroup`. */
 export interface HeaderEditGroup {
+  /** The edited headers, in the order of the edits. */
+  readonly headers: readonly HeaderName[];
   readonly edits: readonly HeaderEdit[];
   /** Lines of all edits. */
   readonly lines: string;
   /** Bit set of the names' lengths. */
   readonly lengths: number;
+  /** Bit set of the headers' `bit`. */
+  readonly bits: number;
 }
 
 /** Edits of headers to be sent: the last edit of a name applies, and names keep the case in which they were set. */

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { editGroup, HeaderEditList, overrideHeaderEdit, removeHeaderEdit, setHeaderEdit } from "./header-edits.ts";
+import fc from "fast-check";
+import {
+  editGroup,
+  HeaderEditList,
+  numberedEdits,
+  overrideHeaderEdit,
+  removeHeaderEdit,
+  setHeaderEdit,
+} from "./header-edits.ts";
+import { HeaderName } from "./header-name.ts";
 
 test("the last edit of a name applies, names keep the case in which they were set, and appended values are added to the previous values", () => {
   const edits = new HeaderEditList();
@@ -116,4 +125,73 @@ test("a group of edits has the same effect as its single edits, whatever was edi
     assert.equal(edits.replaces("x-id"), true, name);
   }
   assert.equal(group.lines, "X-Id: 7\r\n");
+});
+
+test("edits with numbers set one header for each number, between the other edits", () => {
+  const editsWith = numberedEdits([
+    ...[new HeaderName("X-First"), setHeaderEdit("X-Fixed", "a"), removeHeaderEdit("X-Gone")],
+    ...[new HeaderName("X-Last")],
+  ]);
+  for (const numbers of [
+    [0, 12],
+    [999_999_999, 0.5],
+  ] as const) {
+    const { lines, edits, headers } = editsWith(numbers);
+    const [first, last] = numbers;
+    assert.equal(lines, `X-First: ${first}\r\nX-Fixed: a\r\nX-Last: ${last}\r\n`);
+    assert.equal(edits.map((edit) => edit.lines).join(""), lines);
+    assert.deepEqual(
+      edits.map(({ header }) => header.name),
+      headers.map(({ name }) => name),
+    );
+  }
+});
+
+test("any edits have the same effect whether groups of them are applied as groups or one by one", () => {
+  const names = ["X-A", "X_A", "x-a", "X-B", "X-Longer", "X-LongeR", "Via", "Vix"];
+  const name = fc.constantFrom(...names);
+  const value = fc.constantFrom("1", "2");
+  const edit = fc.oneof(
+    fc.tuple(name, value).map(([header, text]) => setHeaderEdit(header, text)),
+    name.map((header) => removeHeaderEdit(header)),
+  );
+  const distinct = fc.uniqueArray(edit, { selector: ({ header }) => header.lower, maxLength: 4 });
+  const step = fc.oneof(
+    distinct.map((edits) => editGroup(edits)),
+    distinct.map((edits) =>
+      numberedEdits(edits.map((each) => (each.values.length > 0 ? each.header : each)))(
+        edits.flatMap(({ values }) => values.map(Number)),
+      ),
+    ),
+    edit,
+    fc.tuple(name, value).map(([header, text]) => overrideHeaderEdit(header, text)),
+    fc.tuple(name, value),
+  );
+  const sent = names.flatMap((each) => [each, "sent"]);
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 6 }), (steps) => {
+      const [grouped, single] = [new HeaderEditList(), new HeaderEditList()];
+      for (const each of steps) {
+        if ("edits" in each) {
+          grouped.applyAll(each);
+          for (const one of each.edits) single.apply(one);
+        } else
+          for (const list of [grouped, single]) {
+            if ("header" in each) list.apply(each);
+            else list.append(...each);
+          }
+      }
+      for (const list of [grouped, grouped.copy()]) {
+        assert.equal(list.lines, single.lines);
+        assert.deepEqual(list.applyTo(sent), single.applyTo(sent));
+        for (const each of names) {
+          const isReplaced = single.replaces(each.toLowerCase());
+          assert.equal(list.replaces(each.toLowerCase()), isReplaced, each);
+          assert.equal(list.replacesHeader(new HeaderName(each)), isReplaced, each);
+          assert.deepEqual(list.editOf(each.toLowerCase()), single.editOf(each.toLowerCase()), each);
+        }
+      }
+    }),
+    { numRuns: 2000 },
+  );
 });

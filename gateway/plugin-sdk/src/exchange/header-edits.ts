@@ -34,24 +34,97 @@ function editOf(header: HeaderName, values: readonly string[], replaces: boolean
 /** Combines edits, which must be edits of distinct headers. */
 export function editGroup(edits: readonly HeaderEdit[]): HeaderEditGroup {
   let lines = "";
-  let lengths = 0;
-  for (const edit of edits) {
-    lines += edit.lines;
-    lengths |= lengthBit(edit.header.lower.length);
-  }
-  return { edits, lines, lengths };
+  for (const edit of edits) lines += edit.lines;
+  const headers = edits.map(({ header }) => header);
+  return { headers, edits, lines, ...bitSetsOf(headers) };
 }
 
 const lengthBit = (length: number): number => 1 << (length & 31);
 
+function bitSetsOf(headers: readonly HeaderName[]): Pick<HeaderEditGroup, "lengths" | "bits"> {
+  const lengths = headers.reduce((set, { lower }) => set | lengthBit(lower.length), 0);
+  return { lengths, bits: headers.reduce((set, { bit }) => set | bit, 0) };
+}
+
+/** Returns edits with these numbers as values. */
+export type NumberedEdits = (numbers: readonly number[]) => HeaderEditGroup;
+
+/**
+ * Edits of distinct headers, of which some have a number as their value that differs between requests. The text around
+ * the numbers is prepared, so that a request creates no edits.
+ *
+ * @param parts Edits, and in place of an edit with a number the name of its header
+ * @returns a function whose argument has a number for each of these names, in the same order
+ */
+export function numberedEdits(parts: readonly (HeaderEdit | HeaderName)[]): NumberedEdits {
+  const headers = parts.map((part) => (part instanceof HeaderName ? part : part.header));
+  const texts: string[] = [];
+  let text = "";
+  for (const part of parts) {
+    if (part instanceof HeaderName) {
+      texts.push(`${text}${part.name}: `);
+      text = "\r\n";
+    } else text += part.lines;
+  }
+  const template: EditTemplate = { parts, headers, ...bitSetsOf(headers), texts: [...texts, text] };
+  return (numbers) => new FilledTemplate(template, numbers);
+}
+
+interface EditTemplate extends Pick<HeaderEditGroup, "headers" | "lengths" | "bits"> {
+  readonly parts: readonly (HeaderEdit | HeaderName)[];
+  /** The text before each number, and after the last one. */
+  readonly texts: readonly string[];
+}
+
+/** The single edits are created only if they are needed: for a list, or if another edit of a header follows. */
+class FilledTemplate implements HeaderEditGroup {
+  readonly #template: EditTemplate;
+  readonly #numbers: readonly number[];
+  #edits: readonly HeaderEdit[] | null = null;
+
+  constructor(template: EditTemplate, numbers: readonly number[]) {
+    this.#template = template;
+    this.#numbers = numbers;
+  }
+
+  get headers(): readonly HeaderName[] {
+    return this.#template.headers;
+  }
+
+  get lengths(): number {
+    return this.#template.lengths;
+  }
+
+  get bits(): number {
+    return this.#template.bits;
+  }
+
+  get lines(): string {
+    const { texts } = this.#template;
+    const numbers = this.#numbers;
+    let lines = texts[0] ?? "";
+    for (let at = 0; at < numbers.length; at++) lines = `${lines}${numbers[at]}${texts[at + 1]}`;
+    return lines;
+  }
+
+  get edits(): readonly HeaderEdit[] {
+    let next = 0;
+    this.#edits ??= this.#template.parts.map((part) =>
+      part instanceof HeaderName ? setHeaderEdit(part, String(this.#numbers[next++])) : part,
+    );
+    return this.#edits;
+  }
+}
+
 /** Edits of a list of headers. Lists are flat: name, value, name, value. */
 export class HeaderEditList implements HeaderEdits {
-  /** At most one edit per name, in the order in which the names were first edited. */
-  #edits: HeaderEdit[] = [];
-  /** Set while a group is the only edit. Most requests have no other edits and allocate no list of their own. */
+  /** The first edits, if they were a group, and no other edit of one of its headers followed. */
   #group: HeaderEditGroup | null = null;
-  /** Bit set of the edited names' lengths, so that most other names need no lookup. */
+  /** The other edits: at most one per name, in the order in which the names were first edited. */
+  #edits: HeaderEdit[] = [];
+  /** Bit sets of the edited names' lengths and of `HeaderName.bit`, so that most other names need no lookup. */
   #lengths = 0;
+  #bits = 0;
   #insists = false;
 
   /** A new list with the same edits. */
@@ -60,6 +133,7 @@ export class HeaderEditList implements HeaderEdits {
     copy.#edits = [...this.#edits];
     copy.#group = this.#group;
     copy.#lengths = this.#lengths;
+    copy.#bits = this.#bits;
     copy.#insists = this.#insists;
     return copy;
   }
@@ -70,7 +144,7 @@ export class HeaderEditList implements HeaderEdits {
 
   append(name: string, value: string): void {
     const header = new HeaderName(name);
-    const before = this.#all[this.#indexOf(header.lower)];
+    const before = this.editOf(header.lower);
     const values = [...(before?.values ?? []), wireValue(value)];
     this.apply(editOf(header, values, before?.replaces ?? false));
   }
@@ -80,22 +154,27 @@ export class HeaderEditList implements HeaderEdits {
   }
 
   apply(edit: HeaderEdit): void {
-    if (this.#group !== null) {
-      this.#edits = [...this.#group.edits];
+    const { lower, bit } = edit.header;
+    if (this.#group !== null && (edit.foldedName !== null || indexIn(this.#group.headers, lower, bit) >= 0)) {
+      this.#edits = [...this.#group.edits, ...this.#edits];
       this.#group = null;
     }
     if (edit.foldedName !== null) this.#insistOn(edit.foldedName);
-    const { lower } = edit.header;
-    const at = this.#indexOf(lower);
-    if (at >= 0) this.#edits[at] = edit;
-    else this.#edits.push(edit);
+    if (this.#edits.length === 0) this.#edits = [edit];
+    else {
+      const at = this.#indexOf(lower, bit);
+      if (at >= 0) this.#edits[at] = edit;
+      else this.#edits.push(edit);
+    }
     this.#lengths |= lengthBit(lower.length);
+    this.#bits |= bit;
   }
 
   applyAll(group: HeaderEditGroup): void {
     if (this.#group === null && this.#edits.length === 0) {
       this.#group = group;
       this.#lengths = group.lengths;
+      this.#bits = group.bits;
     } else for (const edit of group.edits) this.apply(edit);
   }
 
@@ -108,7 +187,7 @@ export class HeaderEditList implements HeaderEdits {
   }
 
   get #all(): readonly HeaderEdit[] {
-    return this.#group === null ? this.#edits : this.#group.edits;
+    return this.#group === null ? this.#edits : [...this.#group.edits, ...this.#edits];
   }
 
   /** False: no edited header has a name of this length. True: one may have. */
@@ -118,21 +197,22 @@ export class HeaderEditList implements HeaderEdits {
 
   /** Whether the header (in lower case) is removed or replaced. */
   replaces(lower: string): boolean {
-    const at = this.#indexOf(lower);
-    if (at >= 0 && this.#all[at]?.replaces === true) return true;
-    return this.#insists && this.#edits.some((edit) => edit.foldedName === foldedName(lower));
+    return this.mayReplace(lower.length) && this.#replaces(lower, ANY_NAME);
+  }
+
+  /** As `replaces`, and faster. */
+  replacesHeader({ lower, bit }: HeaderName): boolean {
+    return (this.#bits & bit) !== 0 && this.#replaces(lower, bit);
   }
 
   /** The edit of the header (in lower case); undefined when it is not edited. */
   editOf(lower: string): HeaderEdit | undefined {
-    const at = this.#indexOf(lower);
-    return at < 0 ? undefined : this.#all[at];
+    return this.mayReplace(lower.length) ? this.#find(lower, ANY_NAME) : undefined;
   }
 
   /** The values that were set, as lines of a head. */
   get lines(): string {
-    if (this.#group !== null) return this.#group.lines;
-    let all = "";
+    let all = this.#group === null ? "" : this.#group.lines;
     for (const { lines } of this.#edits) all += lines;
     return all;
   }
@@ -165,19 +245,47 @@ export class HeaderEditList implements HeaderEdits {
   /** Discards earlier edits of the name in any spelling. */
   #insistOn(name: string): void {
     this.#insists = true;
+    // Other spellings of the name have other bits.
+    this.#bits = ANY_NAME;
     for (let at = this.#edits.length - 1; at >= 0; at--) {
       if (foldedName(this.#edits[at]?.header.lower ?? "") === name) this.#edits.splice(at, 1);
     }
   }
 
-  /** Index of the edit; -1 when the header (in lower case) is not edited. */
-  #indexOf(lower: string): number {
-    if (!this.mayReplace(lower.length)) return -1;
-    const edits = this.#all;
-    for (let at = 0; at < edits.length; at++) if (edits[at]?.header.lower === lower) return at;
+  #replaces(lower: string, bit: number): boolean {
+    if (this.#find(lower, bit)?.replaces === true) return true;
+    return this.#insists && this.#edits.some((edit) => edit.foldedName === foldedName(lower));
+  }
+
+  /** @param bit The name's `HeaderName.bit`, or ANY_NAME */
+  #find(lower: string, bit: number): HeaderEdit | undefined {
+    const group = this.#group;
+    const inGroup = group === null ? -1 : indexIn(group.headers, lower, bit);
+    if (inGroup >= 0) return group?.edits[inGroup];
+    const at = this.#indexOf(lower, bit);
+    return at < 0 ? undefined : this.#edits[at];
+  }
+
+  /** Index in `#edits`; -1 when none of them is an edit of the header (in lower case). */
+  #indexOf(lower: string, bit: number): number {
+    const edits = this.#edits;
+    for (let at = 0; at < edits.length; at++) if (isNamed(edits[at]?.header, lower, bit)) return at;
     return -1;
   }
 }
+
+/** Index of the header (in lower case); -1 when it is not in the list. */
+function indexIn(headers: readonly HeaderName[], lower: string, bit: number): number {
+  for (let at = 0; at < headers.length; at++) if (isNamed(headers[at], lower, bit)) return at;
+  return -1;
+}
+
+/** Comparing the bits first takes less time than comparing the names. */
+const isNamed = (header: HeaderName | undefined, lower: string, bit: number): boolean =>
+  header !== undefined && (header.bit & bit) !== 0 && header.lower === lower;
+
+/** The bits of all names. */
+const ANY_NAME = -1;
 
 const NOT_A_BYTE = /[\u0100-\uffff]/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters

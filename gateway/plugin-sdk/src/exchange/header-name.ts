@@ -15,10 +15,13 @@ export class HeaderName {
   readonly lower: string;
   /** Precedes the value in a head: the line end of the previous line, the name and a colon. */
   readonly linePrefix: string;
+  /** One of 32 bits, by a hash of the name: names with different bits differ. */
+  readonly bit: number;
 
   constructor(name: string) {
     this.name = name;
     this.lower = name.toLowerCase();
+    this.bit = bitOf(this.lower);
     this.linePrefix = `\r\n${name}: `;
   }
 
@@ -26,6 +29,12 @@ export class HeaderName {
   line(value: string): string {
     return this.linePrefix + value;
   }
+}
+
+/** A hash of the length and of two characters suffices, because names usually end differently. */
+function bitOf(lower: string): number {
+  const { length } = lower;
+  return 1 << ((length + 3 * lower.charCodeAt(length >> 1) + 7 * lower.charCodeAt(length - 1)) & 31);
 }
 
 /** A header whose value rarely changes between requests: the last line is cached. */
