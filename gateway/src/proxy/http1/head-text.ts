@@ -54,7 +54,7 @@ export class HeadText implements HeaderSink {
 
   /** Adds a header unless a plugin replaces it. */
   add(header: HeaderName, value: string): void {
-    if (this.#edits === null || !this.#edits.replaces(header.lower)) this.#text += header.line(value);
+    if (this.#edits === null || !this.#edits.replacesHeader(header)) this.#text += header.line(value);
   }
 
   /**
