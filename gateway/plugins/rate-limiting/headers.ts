@@ -1,5 +1,12 @@
 /** Rate-limit headers to the client. RateLimit-*: draft-ietf-httpapi-ratelimit-headers-07. */
-import { type HeaderEdits, HeaderName, nominalLength, secondsUntilReset } from "@sluice/plugin-sdk";
+import {
+  type HeaderEdits,
+  HeaderName,
+  type NumberedEdits,
+  nominalLength,
+  numberedEdits,
+  secondsUntilReset,
+} from "@sluice/plugin-sdk";
 import type { Limit } from "./limits.ts";
 import { secondsUntilAdmitted, secondsUntilUnused } from "./sliding.ts";
 
@@ -8,6 +15,8 @@ export const RATE_LIMIT_RESET = new HeaderName("RateLimit-Reset");
 
 export interface WindowUsage {
   readonly limits: readonly Limit[];
+  /** By the index of the tightest limit, as `rateLimitEdits` returns them. */
+  readonly edits: readonly NumberedEdits[];
   readonly counts: readonly number[];
   /** For sliding windows: the requests of the windows before. */
   readonly previous?: readonly number[] | undefined;
@@ -45,26 +54,40 @@ function tightestOf({ limits, counts }: WindowUsage): number {
 }
 
 /**
- * Sets `X-RateLimit-*` with the limit and the remaining requests of every period, and `RateLimit-*` for the tightest
- * limit, the one with the fewest remaining requests.
+ * Edits that set `X-RateLimit-*` with the limit and the remaining requests of every period, and `RateLimit-*` for the
+ * tightest limit, the one with the fewest remaining requests. Their numbers are the remaining requests of every period,
+ * those of the tightest limit, and the seconds until its reset.
+ *
+ * @returns an item for each limit that may be the tightest
+ */
+export const rateLimitEdits = (limits: readonly Limit[]): readonly NumberedEdits[] =>
+  limits.map(({ tightestLimitEdit }) =>
+    numberedEdits([
+      ...limits.flatMap(({ limitEdit, remaining }) => [limitEdit, remaining]),
+      ...[tightestLimitEdit, RATE_LIMIT_REMAINING, RATE_LIMIT_RESET],
+    ]),
+  );
+
+/**
+ * Applies the edits for the tightest limit.
  *
  * @param headers null: no headers are set
  * @returns the index of the tightest limit; -1 without limits
  */
 export function setRateLimitHeaders(headers: HeaderEdits | null, usage: WindowUsage): number {
-  const { limits, counts } = usage;
+  const { limits, edits, counts } = usage;
   const at = tightestOf(usage);
   const tightest = limits[at];
-  if (tightest === undefined || headers === null) return at;
+  const editsWith = edits[at];
+  if (tightest === undefined || editsWith === undefined || headers === null) return at;
+  const numbers = new Array<number>(limits.length + 2);
   for (let index = 0; index < limits.length; index++) {
     const limit = limits[index];
-    if (limit === undefined) continue;
-    headers.apply(limit.limitEdit);
-    headers.set(limit.remaining, String(remainingOf(limit, counts[index])));
+    if (limit !== undefined) numbers[index] = remainingOf(limit, counts[index]);
   }
-  headers.apply(tightest.tightestLimitEdit);
-  headers.set(RATE_LIMIT_REMAINING, String(remainingOf(tightest, counts[at])));
-  headers.set(RATE_LIMIT_RESET, String(resetOf(tightest, at, usage)));
+  numbers[limits.length] = remainingOf(tightest, counts[at]);
+  numbers[limits.length + 1] = resetOf(tightest, at, usage);
+  headers.applyAll(editsWith(numbers));
   return at;
 }
 

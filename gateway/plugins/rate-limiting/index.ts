@@ -2,7 +2,9 @@
 
 import {
   addressList,
+  type BucketResult,
   type Counter,
+  type CounterResult,
   countedByText,
   counterNames,
   type DirectResponse,
@@ -14,7 +16,7 @@ import {
   unexpectedError,
 } from "@sluice/plugin-sdk";
 import { bucketLimitsOf, retryAfter, setBucketHeaders } from "./buckets.ts";
-import { secondsUntilRetry, setRateLimitHeaders } from "./headers.ts";
+import { rateLimitEdits, secondsUntilRetry, setRateLimitHeaders } from "./headers.ts";
 import { limitsOf } from "./limits.ts";
 import { type RateLimitingConfig, rateLimitingFacts } from "./schema.ts";
 import { slidingCounter } from "./sliding.ts";
@@ -57,24 +59,24 @@ function refusing(config: RateLimitingConfig): Refuse {
   });
 }
 
-/** Decides from the counters' result whether the request is admitted. */
-type Settle = <Value>(
-  result: Value | Promise<Value>,
-  decide: (value: Value) => Decision,
-) => Decision | Promise<Decision>;
-
-function settling({ fault_tolerant, policy }: RateLimitingConfig): Settle {
+/** Decides about a request whose counters cannot be reached. */
+function unreachable({ fault_tolerant, policy }: RateLimitingConfig): (error: unknown) => Decision {
   // With policy fleet, fleet_fallback has decided already if the counters are unreachable.
   const passes = fault_tolerant && policy !== "fleet";
-  const unreachable = (error: unknown): Decision =>
-    passes ? undefined : unexpectedError(`rate-limiting: ${(error as Error).message}`);
-  // Local counters respond synchronously; a promise per request would cost more than the counting.
-  return (result, decide) => (result instanceof Promise ? result.then(decide, unreachable) : decide(result));
+  return (error) => (passes ? undefined : unexpectedError(`rate-limiting: ${(error as Error).message}`));
+}
+
+/** When a request was counted, and with which amount. */
+interface CountedAt {
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly amount: number;
 }
 
 function windowCount(config: RateLimitingConfig, { scope, counters, now }: PluginContext): Count {
   const limits = limitsOf(config);
-  const settle = settling(config);
+  const edits = rateLimitEdits(limits);
+  const onUnreachable = unreachable(config);
   const refuse = refusing(config);
   const { nameOf, scopeOf } = counterNames(config, scope);
 
@@ -88,18 +90,12 @@ function windowCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
   function fixedCountersOf(exchange: Exchange, at: number, amount: number): readonly Counter[] {
     const name = nameOf(exchange);
     const scopeName = scopeOf(exchange);
-    return limits.map((limit) => {
-      const { start, end } = limit.windows.at(at);
-      return {
-        name,
-        scope: scopeName,
-        period: limit.period,
-        limit: limit.limit,
-        windowStart: start,
-        expires: end,
-        amount,
-      };
-    });
+    const counted: Counter[] = [];
+    for (const { windows, period, limit } of limits) {
+      const { start, end } = windows.at(at);
+      counted.push({ name, scope: scopeName, period, limit, windowStart: start, expires: end, amount });
+    }
+    return counted;
   }
 
   const isSliding = config.window_type === "sliding";
@@ -107,32 +103,39 @@ function windowCount(config: RateLimitingConfig, { scope, counters, now }: Plugi
   // An explanation of a request reads no previous windows.
   const noPrevious = isSliding ? limits.map(() => 0) : undefined;
 
+  function decide(exchange: Exchange, result: CounterResult, { at, amount }: CountedAt): Decision {
+    const { admitted, counts, previous = noPrevious } = result;
+    const headers = config.hide_client_headers ? null : exchange.responseHeaders;
+    const usage = { limits, edits, counts, previous, now: at };
+    const tightest = setRateLimitHeaders(headers, usage);
+    return admitted ? undefined : refuse(exchange, secondsUntilRetry(tightest, amount, usage));
+  }
+
   return (exchange) => {
     const at = now();
     const amount = amountOf(exchange);
-    const counted = countersOf(exchange, at, amount);
-    return settle(counters.incrementBelowLimit(counted, config), ({ admitted, counts, previous = noPrevious }) => {
-      const headers = config.hide_client_headers ? null : exchange.responseHeaders;
-      const usage = { limits, counts, previous, now: at };
-      const tightest = setRateLimitHeaders(headers, usage);
-      return admitted ? undefined : refuse(exchange, secondsUntilRetry(tightest, amount, usage));
-    });
+    const result = counters.incrementBelowLimit(countersOf(exchange, at, amount), config);
+    // Local counters respond synchronously; a promise per request would cost more than the counting.
+    if (!(result instanceof Promise)) return decide(exchange, result, { at, amount });
+    return result.then((counted) => decide(exchange, counted, { at, amount }), onUnreachable);
   };
 }
 
 function bucketCount(config: RateLimitingConfig, { scope, counters, now }: PluginContext): Count {
   const limits = bucketLimitsOf(config);
-  const settle = settling(config);
+  const onUnreachable = unreachable(config);
   const refuse = refusing(config);
   const { nameOf, scopeOf } = counterNames(config, scope);
   return (exchange) => {
     const name = nameOf(exchange);
     const scopeName = scopeOf(exchange);
     const buckets = limits.map((limit) => limit.bucket(name, scopeName));
-    return settle(counters.fillBuckets(buckets, now(), config), (filled) => {
+    const decide = (filled: BucketResult): Decision => {
       if (!config.hide_client_headers) setBucketHeaders(exchange.responseHeaders, limits, filled);
       return filled.admitted ? undefined : refuse(exchange, retryAfter(limits, filled));
-    });
+    };
+    const result = counters.fillBuckets(buckets, now(), config);
+    return result instanceof Promise ? result.then(decide, onUnreachable) : decide(result);
   };
 }
 
