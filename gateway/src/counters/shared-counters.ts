@@ -80,6 +80,8 @@ export class SharedCounters implements Counters {
    * is undone if another counter turns out to be at its limit; until then, other workers see the increment.
    */
   incrementBelowLimit(counters: readonly Counter[]): CounterResult {
+    const only = counters.length === 1 ? counters[0] : undefined;
+    if (only !== undefined) return this.#incrementOne(only);
     const slots = counters.map((counter) => this.#slots.find(this.#keyOf(counter)));
     const seen = slots.map((slot) => this.#slots.count(slot));
     if (counters.some(({ limit, amount = 1 }, at) => (seen[at] ?? 0) + amount - 1 >= limit))
@@ -94,6 +96,13 @@ export class SharedCounters implements Counters {
       counts.push(count);
     }
     return { admitted: true, counts };
+  }
+
+  /** Most configs have a single limit; this needs no lists. */
+  #incrementOne(counter: Counter): CounterResult {
+    const slot = this.#slots.find(this.#keyOf(counter));
+    const count = this.#slots.add(slot, counter.limit, counter.amount);
+    return count === 0 ? { admitted: false, counts: [this.#slots.count(slot)] } : { admitted: true, counts: [count] };
   }
 
   addAmount(counters: readonly Counter[], amount: number): readonly number[] {

@@ -42,6 +42,8 @@ export class ThreadCounters implements Counters {
   }
 
   incrementBelowLimit(counters: readonly Counter[]): CounterResult {
+    const only = counters.length === 1 ? counters[0] : undefined;
+    if (only !== undefined) return this.#incrementOne(only);
     let admitted = true;
     const groups: Group[] = [];
     const before: number[] = [];
@@ -54,6 +56,18 @@ export class ThreadCounters implements Counters {
     }
     if (!admitted) return { admitted, counts: before };
     return { admitted, counts: counters.map((counter, at) => this.#add(counter, groups[at], counter.amount ?? 1)) };
+  }
+
+  /** Most configs have a single limit; this needs no lists. */
+  #incrementOne(counter: Counter): CounterResult {
+    const { name, limit, amount = 1 } = counter;
+    const group = this.#group(counter);
+    const before = group.get(name);
+    const count = (before ?? 0) + amount;
+    if (count - 1 >= limit) return { admitted: false, counts: [before ?? 0] };
+    if (before === undefined) this.#all.add(group, name, count);
+    else group.set(name, count);
+    return { admitted: true, counts: [count] };
   }
 
   addAmount(counters: readonly Counter[], amount: number): readonly number[] {

@@ -221,7 +221,7 @@ export class CounterTable {
   /** One round of a search. Returns the slot, or -1 when another worker interfered. */
   #searchSlot(key: CounterKey, { home, ready, round }: Search): number {
     const words = this.#words;
-    const now = this.#now();
+    let now = 0; // Read when it is needed: most keys are found without it.
     let usable = -1;
     let usableHead = 0;
     for (let probe = 0; probe < PROBES; probe++) {
@@ -231,7 +231,7 @@ export class CounterTable {
         if (!key.isBucket) return at;
         // Read before the expiry: a worker that fills the bucket extends the expiry first.
         const count = Atomics.load(words, at + COUNT);
-        if (this.#isOver(at, now + RENEWAL)) return this.#claimSlot(key, { at, head, home, ready, count });
+        if (this.#isOver(at, this.#now() + RENEWAL)) return this.#claimSlot(key, { at, head, home, ready, count });
         // A worker that renews the slot writes the expiry first, and may still lose the slot.
         return Atomics.load(words, at) === head ? at : -1;
       }
@@ -249,6 +249,7 @@ export class CounterTable {
         }
         break;
       }
+      now ||= this.#now();
       if (state === VOID || this.#isOver(at, now)) {
         if (usable >= 0) continue;
         usable = at;
