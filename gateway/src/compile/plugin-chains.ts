@@ -93,7 +93,7 @@ export class PluginTable {
     withoutConsumer: new GroupIndex((plugin) => (isForAll(plugin) ? plugin.scope : undefined)),
     withConsumer: {
       byScope: new GroupIndex((plugin) => (isForAll(plugin) ? undefined : plugin.scope)),
-      byConsumer: new GroupIndex(({ consumer }) => consumer),
+      byConsumer: new GroupIndex(({ consumer }) => consumer, new BucketMap(hashOfId)),
       byConsumerGroup: new GroupIndex(({ consumerGroup }) => consumerGroup),
       groups: null,
     },
@@ -235,7 +235,7 @@ export class RoutePlugins implements RoutePluginChains {
     return {
       base,
       identified(consumer, after) {
-        const isOwner = byConsumer.has(consumer.id);
+        const isOwner = !byConsumer.isEmpty && byConsumer.has(consumer.id);
         const memberships = groups === null ? null : groups.of(consumer.id);
         // A consumer without plugins and without groups uses the base chain.
         if (!isOwner && memberships === null) return base;

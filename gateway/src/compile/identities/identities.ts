@@ -163,7 +163,12 @@ export class CompiledIdentities {
   }
 
   #isUsable(credential: SnapshotCredential, route: SnapshotRoute): boolean {
-    return isValidFor(credential, route) && !hasExpired(credential, this.#now());
+    return isValidFor(credential, route) && !this.#hasExpired(credential);
+  }
+
+  /** The clock is read only for a credential with a lifetime, which few have. */
+  #hasExpired(credential: Parameters<typeof hasExpired>[0]): boolean {
+    return credential.ttl != null && hasExpired(credential, this.#now());
   }
 
   /** The ACL groups of a consumer. Returns the same list until the consumer's ACL groups change. */
