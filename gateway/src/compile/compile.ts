@@ -38,7 +38,10 @@ import type {
 import { CompiledUpstreams } from "./upstream-index.ts";
 
 /** Dependencies that the node provides to compiled objects. */
-export interface CompileTools extends PluginTools, BalancerTools {}
+export interface CompileTools extends PluginTools, BalancerTools {
+  /** Whether a configuration has arrived, which may be empty. Default: yes. */
+  readonly isConfigured?: () => boolean;
+}
 
 /**
  * Throws only when the snapshot violates a guarantee of its validation (a bug). The caller then keeps its runtime.
@@ -64,6 +67,7 @@ class CompiledRuntime implements Runtime {
   readonly #balancers: Balancers;
   readonly upstreams: CompiledUpstreams;
   readonly exchanges: ExchangeCount = { open: 0, onIdle: null };
+  readonly unmatched: Runtime["unmatched"];
   readonly #groups: ConsumerGroups;
   readonly #documents: GroupIndex<GraphqlDocuments>;
   readonly #plugins: PluginTable;
@@ -78,6 +82,7 @@ class CompiledRuntime implements Runtime {
     const routes = changed((of) => of.routes);
     const plugins = changed((of) => of.plugins);
     this.snapshot = snapshot;
+    this.unmatched = (tools.isConfigured?.() ?? true) ? "noRoute" : "noConfiguration";
     this.identities = CompiledIdentities.of(snapshot, {
       previous: previous?.identities ?? null,
       now: tools.services.now,

@@ -362,6 +362,8 @@ export interface Runtime {
   compiledRoute(routeId: string): CompiledRoute | null;
   /** The route of a request by Kong's rules; null: none matches, or the request is misdirected. */
   match(request: RoutableRequest): RouteMatch | null;
+  /** Why no route matches, unless the request is misdirected. */
+  readonly unmatched: "noRoute" | "noConfiguration";
   /** The route of a connection to a stream listener of the node. */
   matchStream(arrival: StreamArrival): ListenerStream;
 }

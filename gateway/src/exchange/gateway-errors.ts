@@ -193,6 +193,15 @@ export const gatewayErrors = {
       "Correct the request or the route. In a cluster, also check that the Route is Accepted and Programmed " +
       "(`kubectl get gwroute -o wide`).",
   },
+  noConfiguration: {
+    status: 503,
+    message: "no configuration is available yet",
+    cause: "The node has just started, and its first configuration has not arrived.",
+    evidence: "`GET /status/ready` of the node's status listener, which has the reason",
+    cure:
+      "Send requests only to nodes that are ready. If a node does not become ready, repair what the reason names: the " +
+      "file, the database, or the connection from the operator.",
+  },
   noService: {
     status: 503,
     message: "no Service found with those values",

@@ -147,3 +147,16 @@ test("the access log has a line for each connection of a TLS listener, with the 
     ["b.example", 404, "gateway", undefined],
   );
 });
+
+for (const workers of ["1", "2"])
+  test(`a node with ${workers} workers answers 503 until its first document arrives, and 404 once this is empty`, async (context) => {
+    const { node, push } = await startPushed(context, { SLUICE_WORKERS: workers });
+    const answer = async () => {
+      const { status, body } = await sendRequest(node.proxy.port);
+      return [status, JSON.parse(body).message];
+    };
+    assert.deepEqual(await answer(), [503, "no configuration is available yet"]);
+    await push("PUT", { document: { _format_version: "3.0" } });
+    for (let count = 0; count < 8; count++)
+      assert.deepEqual(await answer(), [404, "no Route matched with those values"]);
+  });

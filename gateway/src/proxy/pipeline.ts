@@ -106,7 +106,7 @@ export class Pipeline {
     }
     const match = runtime.match(request);
     if (match === null) {
-      const fault = runtime.listeners.isMisdirected(request) ? "misdirected" : "noRoute";
+      const fault = runtime.listeners.isMisdirected(request) ? "misdirected" : runtime.unmatched;
       return { refusal: this.refuse(fault, { request, started, peerAddress }), request, last: false };
     }
     const observer = this.#observer;

@@ -72,7 +72,7 @@ export interface WorkerOptions extends Pick<BalancerTools, "onHealthTransition" 
   /** Where the worker notes which plugin runs. Default: memory that only this thread uses. */
   readonly pluginWords?: PluginWords;
   readonly services: Pick<WorkerServices, "counters" | "concurrency" | "caches" | "metrics" | "now">;
-  /** The snapshot that the worker serves from the start. */
+  /** The snapshot that the worker serves from the start. Absent: no configuration has arrived yet. */
   readonly snapshot?: Snapshot;
   /** The addresses of targets at the start. Default: none are known. */
   readonly resolvedTargets?: ResolvedTargets;
@@ -116,7 +116,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     log,
     services,
     pluginWords: words = pluginWords(),
-    snapshot = emptySnapshot,
+    snapshot = null,
     resolvedTargets = noResolvedTargets,
     onHealthTransition,
     onHealthUpdate,
@@ -125,6 +125,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const plugins = measuredPlugins(available, { metrics: services.metrics, log, words });
   const connect = connectBehind(guard, plan.authorities);
   const traffic = new TrafficLog();
+  let isConfigured = snapshot !== null;
   let resolved = resolvedTargets;
   let stapled = options.stapledResponses ?? noStapledResponses;
   const tools = {
@@ -141,10 +142,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     onHealthTransition,
     onHealthUpdate,
     resolvedTargets: () => resolved,
+    isConfigured: () => isConfigured,
     zone: plan.settings.zone,
   };
   const instances = new PluginLifecycle();
-  let runtime = compile(null, snapshot, tools);
+  let runtime = compile(null, snapshot ?? emptySnapshot, tools);
   instances.replaced(null, runtime);
   const recentRequests = new RecentRequestLog({ slowAfter: plan.slowRequest });
   const own = { recentRequests, traffic, taps: new RequestTaps(), debugTokens: new DebugTokens() };
@@ -218,7 +220,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ended ??= endServices();
       await ended;
     },
-    swap,
+    swap(next) {
+      isConfigured = true;
+      swap(next);
+    },
     adoptAddresses(next) {
       resolved = next;
       swap(runtime.snapshot);

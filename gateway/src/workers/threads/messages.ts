@@ -31,6 +31,8 @@ export interface WorkerThreadData {
   /** The tokens that the node has leased from its fleet; null: it belongs to none. */
   readonly leases: LeaseMemory | null;
   readonly document: SnapshotDelta;
+  /** Whether `document` has arrived; false: it is empty, because none has. */
+  readonly isConfigured: boolean;
   /** The ports of the document that the other threads have open. */
   readonly ports: readonly DocumentPort[];
   readonly resolvedTargets: ResolvedTargets;

@@ -211,7 +211,7 @@ it("connections through a load balancer are limited for each client of their PRO
     ["192.0.2.1", "192.0.2.2"].flatMap((client) =>
       many(10, async () => {
         const socket = await dial(context, pool.address.port);
-        const answered = receiveUntil(socket, "no Route matched").then(
+        const answered = receiveUntil(socket, "no configuration is available yet").then(
           () => client,
           () => null,
         );

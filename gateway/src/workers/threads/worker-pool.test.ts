@@ -178,7 +178,7 @@ test("a worker that dies repeatedly is restarted after growing delays, and the n
   assert.equal(pool.unavailableReason(), null);
   const pauses = log.map((line) => (line as unknown as { pause: number }).pause);
   assert.deepEqual(pauses, [0, 0, 100, 100, 200, 200]);
-  assert.equal((await sendRequest(pool.address.port)).status, 404);
+  assert.equal((await sendRequest(pool.address.port)).status, 503);
 });
 
 test("the restart of a worker is repeated until it succeeds", async (context) => {
@@ -241,7 +241,7 @@ for (const [what, prepare] of [
     await Promise.all(pool.threads().map(({ started }) => started));
     const { workers } = await pool.report();
     assert.deepEqual(workers, { configured: 1, running: 1 });
-    assert.equal((await sendRequest(pool.address.port)).status, 404);
+    assert.equal((await sendRequest(pool.address.port)).status, 503);
   });
 
 test("a reload loses no counts of the replaced workers, even if nothing has read them before", async (context) => {
@@ -372,7 +372,7 @@ for (const limit of ["maxConnections", "maxConnectionsPerAddress"] as const) {
     const again = await open();
     for (const socket of again) socket.destroy();
     await waitFor(async () => (await pool.report()).connections.active === 0, { what: "all connections to be closed" });
-    assert.equal((await sendRequest(pool.address.port)).status, 404);
+    assert.equal((await sendRequest(pool.address.port)).status, 503);
   });
 }
 

@@ -99,6 +99,7 @@ class ThreadPool implements WorkerPool {
   readonly #balancers: PoolBalancers;
   #stapled = noStapledResponses;
   #wanted: Snapshot = emptySnapshot;
+  #isConfigured = false;
   #ending = false;
 
   constructor(count: number, options: StartWorkersOptions) {
@@ -200,6 +201,7 @@ class ThreadPool implements WorkerPool {
   async serve(snapshot: Snapshot): Promise<void> {
     const before = this.#wanted;
     this.#wanted = snapshot;
+    this.#isConfigured = true;
     this.#balancers.use(snapshot);
     const error = await this.#serveEverywhere(snapshot);
     if (error === null) return this.#listenerPorts.openListeners(snapshot.listeners);
@@ -323,6 +325,7 @@ class ThreadPool implements WorkerPool {
         hasClusterCounters: this.#options.controlCounters.cluster !== undefined,
         leases: this.#options.controlCounters.fleet?.memory ?? null,
         document: deltaBetween(emptySnapshot, this.#wanted),
+        isConfigured: this.#isConfigured,
         ports: this.#listenerPorts.open,
         resolvedTargets: this.#balancers.resolvedTargets,
         stapledResponses: this.#stapled,

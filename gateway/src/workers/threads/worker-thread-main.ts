@@ -131,7 +131,7 @@ try {
     log,
     pluginWords: pluginWordsOf(start.heartbeat, start.number),
     services: { counters, concurrency, caches, metrics, now: Date.now },
-    snapshot,
+    ...(start.isConfigured && { snapshot }),
     resolvedTargets: start.resolvedTargets,
     stapledResponses: start.stapledResponses,
     onHealthUpdate: (news) => control.send("reportHealth", news),

@@ -68,12 +68,15 @@ export class WorkerThread {
   readonly #worker: Worker;
   readonly #calls: ThreadCalls<WorkerFunctions>;
   #current: Snapshot;
+  /** Whether the thread has been told that a document, which may be empty, has arrived. */
+  #isConfigured: boolean;
   #cause: Error | undefined;
   #hasEnded = false;
   #refreshing: Promise<void> | null = null;
 
   constructor({ start, snapshot, onHealthUpdate, controlCounters }: WorkerThreadOptions) {
     this.#current = snapshot;
+    this.#isConfigured = start.isConfigured;
     this.#worker = new Worker(new URL(`./worker-thread-main${extname(import.meta.url)}`, import.meta.url), {
       workerData: start,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
@@ -116,10 +119,11 @@ export class WorkerThread {
    * @param stepFrom Computes the delta from the thread's snapshot to the new one.
    */
   async serve(snapshot: Snapshot, stepFrom: (before: Snapshot) => SnapshotDelta): Promise<Error | null> {
-    if (this.#current === snapshot) return null;
+    if (this.#current === snapshot && this.#isConfigured) return null;
     try {
       await this.#calls.call("serve", stepFrom(this.#current));
       this.#current = snapshot;
+      this.#isConfigured = true;
       return null;
     } catch (error) {
       return this.#hasEnded ? null : (error as Error);
