@@ -56,6 +56,9 @@ const originNames: ReadonlySet<string> = new Set([
   ...replacingHeaders,
 ]);
 
+/** The character codes with which these names begin. */
+const FIRST_LETTERS: ReadonlySet<number> = new Set([..."fFxX"].map((letter) => letter.charCodeAt(0)));
+
 const NONE: readonly string[] = [];
 
 /**
@@ -68,7 +71,10 @@ const NONE: readonly string[] = [];
 function originHeaders(headers: readonly string[]): readonly string[] {
   let found = NONE;
   for (let at = 0; at < headers.length; at += 2) {
-    const name = foldedName(lowerCase(headers[at] ?? ""));
+    const sent = headers[at] ?? "";
+    // Most headers have other names, and need no further comparison.
+    if (!FIRST_LETTERS.has(sent.charCodeAt(0))) continue;
+    const name = foldedName(lowerCase(sent));
     const isOrigin = originNames.has(name) || (name.startsWith("x-forwarded-") && name !== "x-forwarded-for");
     if (isOrigin) found = [...found, name, headers[at + 1] ?? ""];
   }
