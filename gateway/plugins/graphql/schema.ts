@@ -197,7 +197,7 @@ const schema = record(
           description:
             "The only documents that clients may execute. A request sends such a document as `query`, or names it by " +
             "`extensions.persistedQuery.sha256Hash`, `documentId`, `id` or `doc_id`, where the id is that of the manifest " +
-            "or the SHA-256 of the document. The limits apply to trusted documents too. Needs no schema.",
+            "or the SHA-256 of the document. The same holds for the URL of a GET request. The limits apply to trusted documents too. Needs no schema.",
         },
       ),
     ),

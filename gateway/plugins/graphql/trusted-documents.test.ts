@@ -89,6 +89,12 @@ describe("trusted documents of graphql", () => {
     assert.equal(query, `?${new URLSearchParams({ variables: "{}", other: "1", query: USERS })}`);
   });
 
+  for (const name of ["id", "doc_id"])
+    it(`replace ${name} in the URL of a GET request, which some services read`, async () => {
+      const { query } = await instance({})(get({ [name]: sha256, variables: "{}" }));
+      assert.equal(query, `?${new URLSearchParams({ variables: "{}", query: USERS })}`);
+    });
+
   it("are forwarded by their ids with forward: id", async () => {
     assert.deepEqual(await instance({ forward: "id" })(post({ documentId: "clear" })), {
       status: undefined,
@@ -104,6 +110,8 @@ describe("trusted documents of graphql", () => {
     ["an unknown id", post({ documentId: "other" })],
     ["an unknown hash", post({ extensions: persisted(hash("sha256", OTHER)) })],
     ["another document by GET", get({ query: OTHER })],
+    ["an unknown id by GET", get({ id: "other" })],
+    ["an unknown id by GET, as Relay's guide names it", get({ doc_id: "other" })],
     ["another document in a batch", post([{ query: USERS }, { query: OTHER }])],
   ] as const) {
     it(`refuse ${what}`, async () => {
@@ -130,7 +138,8 @@ describe("trusted documents of graphql", () => {
   });
 
   it("refuse a mutation by GET, and ids in a batch", async () => {
-    assert.equal((await instance({})(get({ documentId: "clear" }))).status, 405);
+    for (const name of ["documentId", "id"]) assert.equal((await instance({})(get({ [name]: "clear" }))).status, 405);
+    assert.equal((await instance({})(get({ Id: "clear" }))).status, 400);
     assert.equal((await instance({})(post([{ documentId: "clear" }]))).status, 400);
   });
 

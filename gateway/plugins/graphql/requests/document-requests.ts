@@ -32,7 +32,7 @@ export function withDocument(body: Buffer, document: string): Buffer {
  */
 export function urlWithDocument(query: string, document: string): string {
   const parameters = new URLSearchParams(query);
-  parameters.delete("documentId");
+  for (const name of IDS) parameters.delete(name);
   if (!haveHashOf(parameters.get("extensions") ?? undefined, document)) parameters.delete("extensions");
   parameters.set("query", document);
   return `?${parameters}`;

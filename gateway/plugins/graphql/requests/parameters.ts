@@ -18,6 +18,7 @@ export interface Parameters {
 
 const inUrl = ["query", "operationName", "variables", "extensions", "documentId"] as const;
 const inBody = [...inUrl, "id", "doc_id"] as const;
+const idsInBody: ReadonlySet<string> = new Set(["id", "doc_id"]);
 
 /** A name as services compare it that ignore letter case: Go's JSON decoder also equates `ſ` with `s`. */
 const folded = (name: string): string => name.toUpperCase().toLowerCase();
@@ -79,13 +80,16 @@ export interface UrlParameters {
 
 const decoded = (text: string): string => [...new URLSearchParams(text).keys()][0] ?? "";
 
-/** @param query With its `?`, or empty */
-export function urlParameters(query: string): UrlParameters {
+/**
+ * @param query With its `?`, or empty
+ * @param hasIds Whether `id` and `doc_id` name documents, as in a body: they may also be parameters of a page
+ */
+export function urlParameters(query: string, hasIds = false): UrlParameters {
   const values = new Map<string, string>();
   let refusal: Refusal | null = null;
   for (const [name, value] of new URLSearchParams(query)) {
     const meant = namesByFolded.get(simplified(name));
-    if (meant === undefined || meant === "id" || meant === "doc_id") continue;
+    if (meant === undefined || (!hasIds && idsInBody.has(meant))) continue;
     if (meant !== name) refusal ??= malformedRequest(`The URL has a parameter that some services read as ${meant}`);
     else if (values.has(name)) refusal ??= malformedRequest(`The URL has the parameter ${name} twice`);
     else values.set(name, value);

@@ -22,6 +22,8 @@ const MAX_BATCH = 100;
 const NAME = /^[_a-z]\w{0,127}$/i;
 /** Digits of a hash that are shown instead of a name. */
 const SHOWN_DIGITS = 12;
+/** Parameters of a URL that send or name a document. */
+const documentParameters = ["query", "documentId", "extensions", "id", "doc_id"];
 const UTF8_ONLY = /^\s*charset\s*=\s*"?utf-?8"?\s*$/i;
 
 /** What the Content-Type of a request means: a message if it is refused. */
@@ -135,9 +137,9 @@ export class OperationReader {
   #inUrl(query: string): ReadGraphqlRequest | null {
     const known = this.#urls.get(query);
     if (known !== undefined) return known;
-    const { values, refusal } = urlParameters(query);
+    const { values, refusal } = urlParameters(query, this.#trusted !== null);
     if (refusal !== null) return unreadable(refusal);
-    if (!values.has("query") && !values.has("documentId") && !values.has("extensions")) return null;
+    if (documentParameters.every((name) => !values.has(name))) return null;
     const parameters: Record<string, unknown> = Object.fromEntries(values);
     for (const name of ["variables", "extensions"]) {
       const text = values.get(name);
