@@ -275,7 +275,7 @@ for (const [workers, name, limits] of [
     assert.equal((await send({})).status, 503);
     const logged = log.filter(({ msg }) => /set SLUICE_PEER_LISTEN/.test(String(msg)));
     assert.deepEqual(
-      logged.map((line) => [line.msg, line.name]),
+      logged.map((line) => [line.msg, line.pluginName]),
       [["answers 503: policy fleet needs connections between the nodes: set SLUICE_PEER_LISTEN", name]],
     );
   });

@@ -22,8 +22,8 @@ test("routes and plugins that begin to answer 503 are logged with their reason, 
   const off = { id: id(3), name: "acme", enabled: false, ...closed("not enabled") };
   const first = documentOf([route], [oauth2, off]);
   assert.deepEqual(logged(emptySnapshot, first), [
-    `{"route":"${id(1)}","name":"r"} answers 503: no service`,
-    `{"plugin":"${id(2)}","name":"oauth2"} answers 503: not enabled`,
+    `{"route":"${id(1)}","routeName":"r"} answers 503: no service`,
+    `{"plugin":"${id(2)}","pluginName":"oauth2"} answers 503: not enabled`,
   ]);
   assert.deepEqual(logged(first, documentOf([{ ...route, tags: ["t"] }], [oauth2, off])), []);
   assert.deepEqual(
@@ -38,8 +38,8 @@ test("routes and plugins that begin to answer 503 are logged with their reason, 
       ),
     ),
     [
-      `{"plugin":"${id(2)}","name":"oauth2"} answers 503: another reason`,
-      `{"plugin":"${id(3)}","name":"acme"} answers 503: not enabled`,
+      `{"plugin":"${id(2)}","pluginName":"oauth2"} answers 503: another reason`,
+      `{"plugin":"${id(3)}","pluginName":"acme"} answers 503: not enabled`,
     ],
   );
 });

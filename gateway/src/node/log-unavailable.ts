@@ -32,7 +32,8 @@ export function logUnavailable({ log, hasPeers }: UnavailableLog, previous: Snap
       if (reason === before && was?.enabled === after.enabled) continue;
       count++;
       const { member, effect } = effects[kind];
-      const name = after.name === undefined ? {} : { name: after.name };
+      // Not `name`, which is the name of the process in each line of the log.
+      const name = after.name === undefined ? {} : { [`${member}Name`]: after.name };
       if (count <= MAX_LINES) log.warn({ [member]: after.id, ...name }, `${effect}: ${reason}`);
     }
   for (const { plugin, text } of newlyMissingDocuments(previous, now)) {
