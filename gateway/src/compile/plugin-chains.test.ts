@@ -22,7 +22,7 @@ interface Made extends PluginPhases {
   readonly scope: PluginScope;
 }
 
-const phases = (_config: unknown, { scope }: PluginContext): Made => ({ scope });
+const phases = (_config: unknown, { scope }: PluginContext): Made => ({ scope, access: () => undefined });
 const plugins = pluginsWithPhases(phases);
 const tools = { plugins, services: {} as WorkerServices };
 

@@ -11,7 +11,7 @@ interface Made extends PluginPhases {
   readonly key: unknown;
 }
 
-const plugins = pluginsWithPhases((config): Made => ({ key: config.key }));
+const plugins = pluginsWithPhases((config): Made => ({ key: config.key, log() {} }));
 const variables = { A_KEY: "of-a", B_KEY: "of-b", KEY: "without-prefix" };
 const tools = { plugins, services: fakeServices({ vault: { allowed: ["*"], variables } }) };
 
