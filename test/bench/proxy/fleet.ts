@@ -166,17 +166,19 @@ export async function measureFleetLimits(field: CaseContestants): Promise<BenchR
         if (policy === "no limit" && how.path === paths.near) continue;
         const name = `${policy}, ${load}`;
         const pids = nodes.all.map(({ process }) => process.pid);
-        const run = () => loadBoth(nodes, stage, { ...how, seconds: effort.seconds });
-        const counted = async () => {
-          const before = await messagesOf(nodes);
-          const result = await run();
-          messages.get(load)?.push((((await messagesOf(nodes)) - before) * 1000) / result.requests);
-          return result;
-        };
+        const hasFleet = policy === "fleet";
         field.add({
           name,
           async sample() {
-            const sample = await sampleOf({ name, pids }, policy === "fleet" ? counted : run);
+            let requests = 0;
+            // The nodes print their metrics before and after the sample: its CPU time must not contain this.
+            const before = hasFleet ? await messagesOf(nodes) : 0;
+            const sample = await sampleOf({ name, pids }, async () => {
+              const result = await loadBoth(nodes, stage, { ...how, seconds: effort.seconds });
+              requests = result.requests;
+              return result;
+            });
+            if (hasFleet) messages.get(load)?.push((((await messagesOf(nodes)) - before) * 1000) / requests);
             return { ...sample, cpu: sample.cpu - ((idle.get(policy) ?? 0) * 1e6) / sample.perSecond };
           },
         });
