@@ -34,7 +34,8 @@ results name it.
   ratio is the median of the rounds' ratios. A ratio that names no other figure compares CPU per request.
 - Ratios differ between machines and between configurations of the other proxies. For a plain route, the ratio to nginx was
   1.34 in one run and 1.44 in another on the same kind of machine, and 1.56 in an independent run whose nginx set two forwarded
-  headers. For four plugins it was 1.70, 1.76 and 1.92. The ratio to Envoy differed less: 0.45 to 0.56 and 0.57 to 0.70.
+  headers. For four plugins it was between 1.57 and 1.92. The ratio to Envoy was between 0.45 and 0.62, and for four plugins
+  between 0.57 and 0.74.
 - A bound is the project's target for a figure. A missed bound is marked;
   [where the time goes](../explanation/where-the-time-goes.md) gives the reason.
 
