@@ -194,6 +194,16 @@ describe("a metric of a plugin", () => {
     ]);
   });
 
+  it("may have any names that Prometheus accepts", async () => {
+    const metrics = node();
+    metrics
+      .pluginCounter("my-words", { ...options, name: "5xxTotal", labelNames: ["statusCode", "_a"] })
+      .add(1, ["a", "b"]);
+    assert.deepEqual(await lines(metrics, "sluice_my_words_5xxTotal"), [
+      'sluice_my_words_5xxTotal{statusCode="a",_a="b"} 1',
+    ]);
+  });
+
   it("can be a histogram, with the same bounds in all instances", async () => {
     const metrics = node();
     const histogram = { ...options, name: "seconds", bounds: [1, 2] };
@@ -219,13 +229,19 @@ describe("a metric of a plugin", () => {
       "a name that Prometheus does not accept",
       "my-words",
       { ...options, name: "events total" },
-      "the metric events total of the plugin my-words needs a name of lower-case letters, digits and _",
+      "the metric events total of the plugin my-words needs a name of letters, digits and _",
     ],
     [
       "a label that Prometheus does not accept",
       "my-words",
       { ...options, name: "others_total", labelNames: ["a-b"] },
-      "the label a-b of the metric others_total of the plugin my-words needs a name of lower-case letters, digits and _",
+      "the label a-b of the metric others_total of the plugin my-words needs a name of letters, digits and _ that does not begin with a digit",
+    ],
+    [
+      "a label that begins with a digit",
+      "my-words",
+      { ...options, name: "others_total", labelNames: ["5xx"] },
+      "the label 5xx of the metric others_total of the plugin my-words needs a name of letters, digits and _ that does not begin with a digit",
     ],
     [
       "labels that differ from those of its first use",

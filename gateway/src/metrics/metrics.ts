@@ -142,8 +142,12 @@ const kongName = (name: string): string => kongNames[name] ?? name.replace("slui
  */
 const MAX_PLUGIN_SERIES = 1000;
 
-/** Names of metrics and labels of plugins: the scrape of a node with another name fails as a whole. */
-const METRIC_NAME = /^[a-z][a-z\d_]*$/;
+/**
+ * The names of plugins' metrics, after the prefix, and of labels: the scrape of a node with another name fails as a whole
+ * (Prometheus, "Metric names and labels").
+ */
+const METRIC_NAME = /^[A-Za-z\d_:]+$/;
+const LABEL_NAME = /^[A-Za-z_][A-Za-z\d_]*$/;
 
 const HEALTH_STATES = ["healthchecks_off", "healthy", "unhealthy"] as const;
 
@@ -309,11 +313,13 @@ export function createMetrics({ compat, nodeId, version, maxSeries = 50_000 }: G
   ];
 
   function pluginTable(plugin: string, { name, labelNames, ...shape }: Omit<MetricDescription, "type">): MetricTable {
-    const rule = "needs a name of lower-case letters, digits and _";
+    const rule = "needs a name of letters, digits and _";
     if (!METRIC_NAME.test(name)) throw new TypeError(`the metric ${name} of the plugin ${plugin} ${rule}`);
-    const invalid = labelNames.find((label) => !METRIC_NAME.test(label));
+    const invalid = labelNames.find((label) => !LABEL_NAME.test(label));
     if (invalid !== undefined)
-      throw new TypeError(`the label ${invalid} of the metric ${name} of the plugin ${plugin} ${rule}`);
+      throw new TypeError(
+        `the label ${invalid} of the metric ${name} of the plugin ${plugin} ${rule} that does not begin with a digit`,
+      );
     const fullName = nameOf(`sluice_${plugin.replaceAll("-", "_")}_${name}`);
     const known = ofPlugins.get(fullName);
     const owner = [...counted, ...ofNode].some(({ shape }) => shape.name === fullName) ? "Sluice" : known?.plugin;
