@@ -54,6 +54,18 @@ test("a reference to a vault uses the prefix in the vault's config, unless the r
   assert.deepEqual(replaced(), { ...config, headers: expected });
 });
 
+test("a plugin's check may return nothing, or a generator", () => {
+  const { config } = configWith({ http_endpoint: "{vault://env/app-log}" });
+  const plugin = pluginsByName.get("http-log") ?? assert.fail();
+  for (const found of [undefined, new Set().values()]) {
+    const { http_endpoint } = withVaultValues({ ...plugin, check: () => found as never }, config, {
+      environment,
+      vaultAt: () => undefined,
+    });
+    assert.equal(http_endpoint, "https://log.test/x");
+  }
+});
+
 test("a config without references stays the same object", () => {
   const { config, replaced } = configWith({ headers: { a: "t" } });
   assert.equal(replaced(), config);

@@ -56,8 +56,9 @@ function checkReplaced(
   config: Config,
   references: readonly VaultReference[],
 ): readonly Violation[] {
-  const found = check(config);
-  if (found.length === 0) return [];
+  // As when a config is checked, packages in JavaScript may return nothing or a generator.
+  const [found] = (check(config) as Iterable<Violation> | undefined) ?? [];
+  if (found === undefined) return [];
   return references.map(({ path, text }) => ({
     path: ["config", ...path],
     message: `${text} has a value that is not valid here`,

@@ -169,14 +169,18 @@ function withReferences({ schema }: ConfigFacts, value: unknown, found: readonly
 function runCheck(check: ConfigFacts["check"], config: Members): readonly Violation[] {
   try {
     const found: unknown = check?.(config) ?? [];
-    if (!Array.isArray(found) || !found.every(isViolation)) throw new TypeError(NO_VIOLATIONS);
-    return found;
+    // Packages in JavaScript may have a generator.
+    const all = isIterable(found) ? [...found] : [found];
+    if (!all.every(isViolation)) throw new TypeError(NO_VIOLATIONS);
+    return all;
   } catch (error) {
     return [{ path: ["@entity"], message: `the plugin's check failed: ${error}` }];
   }
 }
 
 const NO_VIOLATIONS = 'it must return a list of violations, such as [{ path: ["word"], message: "must not be empty" }]';
+
+const isIterable = (value: unknown): value is Iterable<unknown> => typeof Object(value)[Symbol.iterator] === "function";
 
 const isViolation = (value: unknown): value is Violation =>
   isRecord(value) && Array.isArray(value.path) && typeof value.message === "string";

@@ -30,3 +30,21 @@ for (const [at, [what, value]] of returned.entries())
       '[{ path: ["word"], message: "must not be empty" }]';
     assert.deepEqual(checkConfig(facts.name, {}), { violations: [{ path: ["@entity"], message }] });
   });
+
+test("a plugin's check may be a generator, or return nothing", () => {
+  const violation = { path: ["word"], message: "must not be empty" };
+  const checks: readonly (readonly [check: () => unknown, found: readonly object[]])[] = [
+    [() => [violation].values(), [violation]],
+    [() => new Set(), []],
+    [() => undefined, []],
+  ];
+  for (const [at, [check, found]] of checks.entries()) {
+    const name = `generates-${at}`;
+    const schema = record({}, { description: "Nothing." });
+    registerPlugins([
+      definePluginFacts({ name, version: "1.0.0", priority: 1, protects: true, schema, check: check as never }),
+    ]);
+    const { violations = [] } = checkConfig(name, {});
+    assert.deepEqual(violations, found);
+  }
+});
