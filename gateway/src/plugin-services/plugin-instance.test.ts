@@ -71,7 +71,7 @@ for (const [what, phases, message] of [
   });
 
 test("an instance may have no phases at all, or members beside its phases", () => {
-  const helper = { help: () => 1, access: () => undefined, log: undefined } as PluginPhases;
+  const helper = { help: () => 1, access: () => undefined, log: undefined, response: null } as unknown as PluginPhases;
   for (const phases of [{}, helper]) assert.ok(startInstance(() => phases).instance);
 });
 
