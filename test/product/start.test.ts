@@ -55,7 +55,9 @@ async function descendant(root: number, pattern: RegExp): Promise<number> {
   const lines = (await typeInShell("ps -eo pid=,ppid=,args=")).trim().split("\n");
   const rows = lines.map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []);
   const below = new Set([root]);
-  for (const [, pid, parent] of rows) if (below.has(Number(parent))) below.add(Number(pid));
+  // A child may have a lower id than its parent, when the ids begin again. Sets visit what is added meanwhile.
+  for (const ancestor of below)
+    for (const [, pid, parent] of rows) if (Number(parent) === ancestor) below.add(Number(pid));
   const found = rows.find(([, pid, , args = ""]) => below.has(Number(pid)) && pattern.test(args));
   assert.ok(found, `no process below ${root} matches ${pattern}`);
   return Number(found[1]);
