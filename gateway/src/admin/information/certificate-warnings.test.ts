@@ -134,3 +134,21 @@ for (const [names, domains, subject] of [
       [`${subject}: could not be ordered: refused`],
     );
   });
+
+test("the remedy of a certificate that cannot be ordered names no step that would not help", async () => {
+  const error = { type: null, detail: "set SLUICE_ACME_DIR" };
+  const remedies = ["refused", "waiting"].map(async (state) => {
+    const store = {
+      list: async (collection: string) => ({
+        entities: collection === "certificates" ? [{ id: "c", cert: null, cert_alt: null }] : [],
+        more: false,
+      }),
+      certificateOrders: async () => new Map([["c", { state, domains: [], next_attempt: null, error }]]),
+    };
+    return (await createCertificateWarnings(store as unknown as Store)()).map(({ remedy }) => remedy);
+  });
+  assert.deepEqual(await Promise.all(remedies), [
+    ["Change what the message names; until then, the certificate is not ordered."],
+    ["Let the names lead to the gateway, or correct acme; Sluice then tries again."],
+  ]);
+});

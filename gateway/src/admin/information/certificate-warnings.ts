@@ -144,7 +144,10 @@ function orderWarnings(
     {
       subject: `certificate with acme ${called}`,
       message: `could not be ordered: ${order.error.detail}${next}`,
-      remedy: "Let the names lead to the gateway, or correct acme; Sluice then tries again.",
+      remedy:
+        order.state === "refused"
+          ? "Change what the message names; until then, the certificate is not ordered."
+          : "Let the names lead to the gateway, or correct acme; Sluice then tries again.",
       entity: { collection: "certificates", id },
     },
   ];
