@@ -140,7 +140,7 @@ export class Pipeline {
     const { request } = exchange;
     const opensBySuccess = exchange.sender?.opensBySuccess === true;
     const response = finalResponse(typeof answer === "string" ? gatewayErrors[answer] : answer, opensBySuccess);
-    if (response.reason !== undefined) this.#tellReason(exchange, response.status, response.reason);
+    if (typeof response.reason === "string") this.#tellReason(exchange, response.status, response.reason);
     exchange.ownReason = response.reason ?? responseReason(answer, cause);
     exchange.restoreResponseEdits();
     exchange.source = "gateway";

@@ -32,6 +32,17 @@ const invalidAnswers: readonly (readonly [what: string, answer: unknown])[] = [
   ["JSON that contains itself", { status: 200, json: circular }],
 ];
 
+const nullMembers: readonly (readonly [what: string, members: object, body: string])[] = [
+  ["a body", { body: null, message: "stop" }, '"message":"stop"'],
+  ["JSON", { json: null }, ""],
+  ["JSON beside a message", { json: null, message: "stop" }, '"message":"stop"'],
+  ["a message", { message: null }, ""],
+  ["a reason", { reason: null, body: "hello" }, "hello"],
+  ["an object of headers", { headers: null, body: "hello" }, "hello"],
+  ["a list of kept headers", { keptHeaders: null, body: "hello" }, "hello"],
+  ["a body with kept headers", { keptHeaders: ["X-A", "1"], body: null }, ""],
+];
+
 export function answerSuite(engine: Engine): void {
   describe(`responses of the gateway itself: the ${engine.name} engine`, () => {
     const cases: readonly (readonly [says: string, rig: RigOptions, status: number, message: string])[] = [
@@ -189,6 +200,21 @@ export function answerSuite(engine: Engine): void {
         const { port } = await startRig(test, engine, { upstream, plugins: { "request-termination": answering } });
         for (const status of [500, 500]) assert.equal((await sendRequest(port)).status, status);
       });
+
+    for (const [what, members, body] of nullMembers)
+      it(`takes ${what} that is null for absent, as packages in JavaScript may write it`, async (test) => {
+        const answering = { access: () => ({ status: 403, ...members }) } as unknown as PluginPhases;
+        const { port } = await startRig(test, engine, { plugins: { "request-termination": answering } });
+        const response = await sendRequest(port);
+        assert.equal(response.status, 403);
+        assert.ok(body === "" ? response.body === "" : response.body.includes(body), response.body);
+      });
+
+    it("sends JSON that is false", async (test) => {
+      const answering = { access: () => ({ status: 403, json: false }) } as unknown as PluginPhases;
+      const { port } = await startRig(test, engine, { plugins: { "request-termination": answering } });
+      assert.equal((await sendRequest(port)).body, "false");
+    });
 
     for (const phase of ["responseHeaders", "log"] as const)
       it(`logs the rejection of an asynchronous phase ${phase}, which nothing awaits, and serves the next request`, async (test) => {

@@ -27,6 +27,11 @@ const names = ["cors", "key-auth", "rate-limiting"];
 const stacked = (filters: readonly Parameters<typeof filtering>[0][]): Readonly<Record<string, PluginPhases>> =>
   Object.fromEntries(filters.map((filter, at) => [names[at] ?? "", filtering(filter)]));
 
+/** A stream of a package with its own classes of streams, such as readable-stream. */
+const foreign = ({ transform }: ReturnType<typeof enclosing>): ReturnType<typeof enclosing> => ({
+  transform: () => new Proxy(transform(), { getPrototypeOf: () => null }),
+});
+
 type Row = readonly [
   what: string,
   upstream: RequestListener,
@@ -36,6 +41,7 @@ type Row = readonly [
 
 const rows: readonly Row[] = [
   ["with a length", sized, [enclosing("<", ">")], "<hello>"],
+  ["with a stream that is no instance of Node's classes", sized, [foreign(enclosing("<", ">"))], "<hello>"],
   ["without a length", respondChunked, [enclosing("<", ">")], "<hel<lo>"],
   ["that are empty", respondEmpty, [enclosing("<", ">")], ">"],
   ["after filters of a lower priority", sized, [enclosing("<", ">"), appending, upperCase], "<HELLO<!>"],

@@ -1,5 +1,5 @@
 /** The filters that plugins set for the body of one response, as a chain in order of priority. */
-import { Duplex, type Transform } from "node:stream";
+import type { Transform } from "node:stream";
 import type {
   BodyObserver,
   BufferingBodyFilter,
@@ -120,9 +120,9 @@ export class BodyFilters {
     try {
       for (const { step, filter } of this.#transforms) {
         this.#exchange.currentStep = step;
-        const stream: unknown = filter.transform();
-        if (!(stream instanceof Duplex)) throw new TypeError("`transform` of a body filter returned no stream");
-        streams.push(stream as Transform);
+        const stream = filter.transform();
+        if (!isStream(stream)) throw new TypeError("`transform` of a body filter returned no stream");
+        streams.push(stream);
       }
     } catch (error) {
       for (const stream of streams) stream.destroy();
@@ -219,6 +219,10 @@ function passesUnchanged(filter: BufferingBodyFilter | StreamingBodyFilter, leng
 
 const takeAll = (stage: Stage, pieces: readonly Buffer[]): readonly Buffer[] =>
   pieces.flatMap((piece) => stage.filter(piece));
+
+/** Not `instanceof`: packages such as readable-stream have their own classes. */
+const isStream = (value: Partial<Transform> | null | undefined): boolean =>
+  typeof value?.write === "function" && typeof value.pipe === "function";
 
 /** Leaves out an empty piece, which would end a chunked body. Throws if a plugin returned something else. */
 function nonEmpty(piece: Buffer): readonly Buffer[] {

@@ -38,7 +38,8 @@ export function createGatewayResponse(
   answer: DirectResponse & { readonly transport?: true },
   { style, id, request, started }: GatewayResponseOptions,
 ): GatewayResponse {
-  if (answer.keptHeaders !== undefined) return keptResponse(answer, answer.keptHeaders, request);
+  // Packages in JavaScript may write null for an absent member.
+  if (answer.keptHeaders) return keptResponse(answer, answer.keptHeaders, request);
   const headers: string[] = [];
   const isBodiless = answer.status === NO_CONTENT || answer.status === NOT_MODIFIED;
   for (const [name, value] of Object.entries(answer.headers ?? {})) {
@@ -46,9 +47,9 @@ export function createGatewayResponse(
     else for (const one of value) headers.push(name, wireValue(one));
   }
   let body = answer.body ?? "";
-  const data = answer.json && JSON.stringify(answer.json);
-  const text = data ?? answer.message;
-  if (answer.body === undefined && text !== undefined) {
+  const data: string | undefined = JSON.stringify(answer.json ?? undefined);
+  const text = data ?? answer.message ?? undefined;
+  if ((answer.body ?? undefined) === undefined && text !== undefined) {
     const message = { status: answer.status, text, requestId: id };
     const form = chooseMessageFormat({
       accept: data === undefined ? request?.header("accept") : json.contentType,
@@ -69,8 +70,9 @@ export function createGatewayResponse(
 }
 
 /**
- * Replaces a response by an error when it is none (see `responseFault`), when its status is interim (1xx, RFC 9110 section 15.2), after which the client would
- * wait for the final response, or above 599, which is invalid (section 15) and cannot be sent over HTTP/2.
+ * Replaces a response by an error when it is none (see `responseFault`), when its status is interim (1xx, RFC 9110
+ * section 15.2), after which the client would wait for the final response, or above 599, which is invalid (section 15)
+ * and cannot be sent over HTTP/2.
  *
  * @param opensBySuccess Whether a 2xx is replaced too, because it would open a WebSocket without an upstream
  */
@@ -98,10 +100,11 @@ export function responseReason(answer: DirectResponse | GatewayErrorName, cause:
 }
 
 function keptResponse(
-  { status, body = "" }: DirectResponse,
+  { status, body: given }: DirectResponse,
   kept: readonly string[],
   request: IncomingRequest | null,
 ): GatewayResponse {
+  const body = given ?? "";
   if (status === NO_CONTENT || status === NOT_MODIFIED) return { status, headers: kept, body: "", isKept: true };
   // In a response to HEAD, Content-Length is not the length of this body.
   if (request?.method === "HEAD") return { status, headers: kept, body: "", isKept: true };
