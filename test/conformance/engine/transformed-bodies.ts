@@ -131,6 +131,20 @@ export function transformedBodySuite(engine: Engine): void {
         assert.equal((await ask(test, { upstream: sized, plugins: { cors: filtering({ transform }) } })).status, 500);
       });
 
+      it(`are sent in UTF-8 if the stream gives texts, over ${version}`, async (test) => {
+        const transform = () =>
+          new Transform({ transform: (_piece, _encoding, done) => done(null, "\u00e9\u20ac") }).setEncoding("utf8");
+        const { body } = await ask(test, { upstream: sized, plugins: { cors: filtering({ transform }) } });
+        assert.equal(body.toString(), "\u00e9\u20ac");
+      });
+
+      it(`are broken off if the stream gives values that are no bytes, over ${version}`, async (test) => {
+        const transform = () =>
+          new Transform({ objectMode: true, transform: (_piece, _encoding, done) => done(null, 5) });
+        const asked = ask(test, { upstream: sized, plugins: { cors: filtering({ transform }) } });
+        assert.equal(await asked.then(({ complete }) => complete).catch(() => false), false);
+      });
+
       it(`are broken off if the stream fails, over ${version}`, async (test) => {
         const transform = () => new Transform({ transform: (_piece, _encoding, done) => done(new Error("broken")) });
         const asked = ask(test, { upstream: respondChunked, plugins: { cors: filtering({ transform }) } });

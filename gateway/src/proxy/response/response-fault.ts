@@ -41,7 +41,7 @@ function jsonFault(json: unknown): string | null {
     JSON.stringify(json);
     return null;
   } catch (error) {
-    return `json that cannot be written: ${(error as Error).message.split("\n", 1)[0]}`;
+    return `json that cannot be written: ${String(Object(error).message ?? error).split("\n", 1)[0]}`;
   }
 }
 

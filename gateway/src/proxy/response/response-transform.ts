@@ -40,8 +40,10 @@ export class ResponseTransform {
       if (!last.isPaused()) listener.transformDrained();
     });
     last
-      .on("data", (piece: Buffer) => {
-        if (!listener.transformed(ByteView.of(piece))) last.pause();
+      .on("data", (piece: unknown) => {
+        const bytes = typeof piece === "string" ? Buffer.from(piece) : piece;
+        if (!Buffer.isBuffer(bytes)) last.destroy(new TypeError("a stream of a body filter gave no bytes"));
+        else if (!listener.transformed(ByteView.of(bytes))) last.pause();
       })
       .once("end", () => listener.transformEnded());
   }
