@@ -137,6 +137,12 @@ describe("trusted documents of graphql", () => {
     assert.equal((await send(post({ extensions: persisted(hash("sha256", OTHER)) }))).status, 403);
   });
 
+  for (const name of ["id", "doc_id", "documentId"])
+    it(`refuse a trusted document by POST with ${name} of another one in the URL, which some services prefer`, async () => {
+      const { status } = await instance({})({ ...post({ query: USERS }), query: `?${name}=other` });
+      assert.equal(status, 400);
+    });
+
   it("refuse a mutation by GET, and ids in a batch", async () => {
     for (const name of ["documentId", "id"]) assert.equal((await instance({})(get({ [name]: "clear" }))).status, 405);
     assert.equal((await instance({})(get({ Id: "clear" }))).status, 400);

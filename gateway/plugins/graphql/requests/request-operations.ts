@@ -177,7 +177,7 @@ export class OperationReader {
     const found = isDocument ? this.#inText(bytes, true) : this.#inJson(bytes);
     const read = method === "POST" ? found : withoutMutations(found);
     if (query === "" || read.refusal !== null) return read;
-    const { values, refusal } = urlParameters(query);
+    const { values, refusal } = urlParameters(query, this.#trusted !== null);
     if (refusal === null && values.size === 0) return read;
     return { ...read, refusal: malformedRequest("A POST request must not have parameters of GraphQL in its URL") };
   }
