@@ -3,11 +3,11 @@ import {
   namespacedName,
   protocolsOfRoute,
   type Resource,
-  resourceKey,
   routeProtocolsKey,
   type ServiceRouteLookups,
   serviceProtocolsKey,
 } from "@sluice/crds";
+import { ResourceGroups } from "./resource-groups.ts";
 
 export interface ServiceRouteIndex extends Required<ServiceRouteLookups> {
   /**
@@ -28,38 +28,15 @@ export function createServiceRouteIndex(
   all: Iterable<Resource>,
   isOwn: (route: Resource) => boolean,
 ): ServiceRouteIndex {
-  /** The protocols of each Route, by Service and Route. */
-  const byService = new Map<string, Map<string, string>>();
-  const services = new Map<string, string>();
-
-  function leave(key: string): string | undefined {
-    const service = services.get(key);
-    if (service === undefined) return undefined;
-    services.delete(key);
-    const routes = byService.get(service);
-    routes?.delete(key);
-    if (routes?.size === 0) byService.delete(service);
-    return service;
-  }
-
-  function enter(key: string, route: Resource): string | undefined {
-    const service = serviceOf(route);
-    const protocols = protocolsOfRoute(route);
-    if (service === undefined || protocols === undefined || !isOwn(route)) return undefined;
-    services.set(key, service);
-    byService.getOrInsertComputed(service, () => new Map()).set(key, protocols);
-    return service;
-  }
-
-  for (const route of all) enter(resourceKey(route), route);
+  const groups = new ResourceGroups(all, (route) => {
+    const [group, value] = [serviceOf(route), protocolsOfRoute(route)];
+    return group === undefined || value === undefined || !isOwn(route) ? undefined : { group, value };
+  });
   return {
     serviceProtocols(namespace, name) {
-      const routes = byService.get(namespacedName(namespace, name));
-      return routes && [...new Set(routes.values())].sort().join(";");
+      const protocols = groups.of(namespacedName(namespace, name));
+      return protocols && [...new Set(protocols)].sort().join(";");
     },
-    set(key, route) {
-      const affected = [leave(key), route && enter(key, route)].filter((service) => service !== undefined);
-      return [routeProtocolsKey(key), ...affected.map(serviceProtocolsKey)];
-    },
+    set: (key, route) => [routeProtocolsKey(key), ...groups.set(key, route).map(serviceProtocolsKey)],
   };
 }
